@@ -1,0 +1,74 @@
+"""The C++ rules of this project: Bazel's, with our warnings and our test framework."""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+
+# Third-party and generated headers come in as system headers and are exempt.
+_COPTS = [
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wshadow",
+    "-Wconversion",
+    "-Wold-style-cast",
+    "-Werror",
+]
+
+def reshard_cc_library(name, copts = [], **kwargs):
+    """cc_library with this project's warnings."""
+    cc_library(name = name, copts = _COPTS + copts, **kwargs)
+
+def reshard_cc_binary(name, copts = [], **kwargs):
+    """cc_binary with this project's warnings."""
+    cc_binary(name = name, copts = _COPTS + copts, **kwargs)
+
+def reshard_cc_test(name, srcs = None, copts = [], deps = [], local_defines = [], **kwargs):
+    """A doctest program: main() is linked in, and srcs is NAME.cc unless given.
+
+    The program is one test for Bazel; tools/test counts its test cases.
+    """
+    cc_test(
+        name = name,
+        srcs = srcs or [name + ".cc"],
+        copts = _COPTS + copts,
+        # One call per assertion in place of inlined code: quicker to compile.
+        local_defines = ["DOCTEST_CONFIG_SUPER_FAST_ASSERTS"] + local_defines,
+        deps = deps + ["//bazel:doctest_main", "@doctest"],
+        **kwargs
+    )
+
+def reshard_flatbuffers_cc_library(name, src, flatc_args = [], visibility = None):
+    """The C++ header that flatc makes of the schema `src`, as a library.
+
+    The header of "x.fbs" in package "p" is included as "p/x_generated.h". It is
+    generated into a folder of its own that is a system include path, so that our
+    warnings do not apply to it.
+
+    Args:
+      name: the library's name.
+      src: the schema, a file of the calling package.
+      flatc_args: more options for flatc, such as "--gen-mutable".
+      visibility: who may depend on it.
+    """
+    stem = src[:-len(".fbs")]
+    folder = "%s_gen" % name
+    header = "%s/%s/%s_generated.h" % (folder, native.package_name(), stem)
+    native.genrule(
+        name = name + "_header",
+        srcs = [src],
+        outs = [header],
+        cmd = " ".join([
+            "$(execpath @flatbuffers//:flatc)",
+            "--cpp --cpp-std c++17 --scoped-enums --reflect-names",
+        ] + flatc_args + [
+            "-o $$(dirname $@)",
+            "$<",
+        ]),
+        tools = ["@flatbuffers//:flatc"],
+    )
+    cc_library(
+        name = name,
+        hdrs = [header],
+        includes = [folder],
+        visibility = visibility,
+        deps = ["@flatbuffers"],
+    )

@@ -1,0 +1,79 @@
+"""A repository rule that makes an installed system library a Bazel target.
+
+The headers are linked into the external repository, so that Bazel tracks them
+(an upgrade of the package rebuilds what includes them) and so that the compiler
+sees them as system headers, which our warnings do not apply to.
+"""
+
+_BUILD = """\
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
+package(default_visibility = {visibility})
+
+cc_library(
+    name = "{name}",
+    hdrs = glob(["include/**"]),
+    includes = ["include"],
+    linkopts = {linkopts},
+)
+"""
+
+_TOOL = """
+filegroup(
+    name = "{tool}",
+    srcs = ["bin/{tool}"],
+)
+"""
+
+def _missing(what, package):
+    fail(("\n\n  {what} is missing. Install the Debian package '{package}' " +
+          "(or run tools/setup, which installs all that the build needs).\n").format(
+        what = what,
+        package = package,
+    ))
+
+def _label(user):
+    if user.endswith("/..."):
+        return "@//" + user[:-len("/...")] + ":__subpackages__"
+    return "@//" + user + ":__pkg__"
+
+def _system_library_impl(ctx):
+    for header in ctx.attr.headers:
+        path = ctx.path("/usr/include/" + header)
+        if not path.exists:
+            _missing(str(path), ctx.attr.package)
+        ctx.symlink(path, "include/" + header)
+    build = _BUILD.format(
+        name = ctx.name,
+        linkopts = repr(ctx.attr.linkopts),
+        visibility = repr([_label(user) for user in ctx.attr.users] or
+                          ["//visibility:public"]),
+    )
+    if ctx.attr.tool:
+        tool = ctx.which(ctx.attr.tool)
+        if not tool:
+            _missing("the program " + ctx.attr.tool, ctx.attr.tool_package)
+        ctx.symlink(tool, "bin/" + ctx.attr.tool)
+        build += _TOOL.format(tool = ctx.attr.tool)
+    ctx.file("BUILD.bazel", build, executable = False)
+
+system_library = repository_rule(
+    implementation = _system_library_impl,
+    attrs = {
+        "headers": attr.string_list(
+            mandatory = True,
+            doc = "Files or folders under /usr/include.",
+        ),
+        "linkopts": attr.string_list(),
+        "package": attr.string(
+            mandatory = True,
+            doc = "Debian package that owns the headers.",
+        ),
+        "tool": attr.string(doc = "A program on PATH that comes with the library."),
+        "tool_package": attr.string(doc = "Debian package that owns the tool."),
+        "users": attr.string_list(
+            doc = "Packages that may depend on it ('a/b' or 'a/b/...'); all if empty.",
+        ),
+    },
+    local = True,
+)
