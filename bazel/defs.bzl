@@ -1,6 +1,7 @@
-"""The C++ rules of this project: Bazel's, with our warnings and our test framework."""
+"""The rules of this project: Bazel's, with our warnings and our test frameworks."""
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("@rules_shell//shell:sh_test.bzl", "sh_test")
 
 # Third-party and generated headers come in as system headers and are exempt.
 _COPTS = [
@@ -15,7 +16,8 @@ _COPTS = [
 
 def reshard_cc_library(name, copts = [], **kwargs):
     """cc_library with this project's warnings."""
-    cc_library(name = name, copts = _COPTS + copts, **kwargs)
+    # Only as an archive: nothing links the shared form, which would be built too.
+    cc_library(name = name, copts = _COPTS + copts, linkstatic = True, **kwargs)
 
 def reshard_cc_binary(name, copts = [], **kwargs):
     """cc_binary with this project's warnings."""
@@ -33,6 +35,28 @@ def reshard_cc_test(name, srcs = None, copts = [], deps = [], local_defines = []
         # One call per assertion in place of inlined code: quicker to compile.
         local_defines = ["DOCTEST_CONFIG_SUPER_FAST_ASSERTS"] + local_defines,
         deps = deps + ["//bazel:doctest_main", "@doctest"],
+        **kwargs
+    )
+
+def reshard_py_test(name, src = None, data = [], **kwargs):
+    """A program of Python unittest classes, run from the repository's root.
+
+    Bazel's py_test starts a program called "python", which Debian does not have.
+    Files of the repository are opened and imported by their path from its root
+    and have to be in `data`. tools/test counts the test methods.
+
+    Args:
+      name: the test's name.
+      src: the program; NAME.py unless given.
+      data: what it reads or runs.
+      **kwargs: passed on to sh_test.
+    """
+    src = src or name + ".py"
+    sh_test(
+        name = name,
+        srcs = ["//bazel:run_python_test.sh"],
+        args = ["$(location %s)" % src],
+        data = data + [src, "//bazel:run_python_test.py"],
         **kwargs
     )
 
