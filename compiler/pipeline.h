@@ -1,0 +1,69 @@
+// The compiler as one call: texts in, plan bytes out. The only code that calls the passes in order.
+#ifndef RESHARD_COMPILER_PIPELINE_H_
+#define RESHARD_COMPILER_PIPELINE_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/diag/diagnostics.h"
+#include "compiler/frontend/layout_spec.h"
+#include "compiler/frontend/topo_spec.h"
+#include "compiler/layout/layout.h"
+#include "compiler/layout/logical_table.h"
+#include "compiler/layout/topology.h"
+#include "compiler/route/routing.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/transfer/transfer_set.h"
+#include "runtime/plan/plan.h"
+
+namespace reshard {
+
+struct CompileOptions {
+  RouteOptions route;
+  ScheduleOptions schedule;
+  bool strict_memory = false;
+};
+
+// Every intermediate result, for --dump-after and for commands that need the inputs resolved.
+struct Compilation {
+  SourceMap sources;
+  LayoutSpec train_spec, infer_spec;
+  TopoSpec topo_spec;
+  LogicalTable table;
+  Layout source, destination;
+  Topology topology;
+  TransferSet transfers;
+  Routing routing;
+  Schedule schedule;
+  Plan plan;
+  std::vector<uint8_t> bytes;
+};
+
+// The stages in order, for --dump-after.
+enum class Stage : uint8_t {
+#define RESHARD_STAGE(name, text) name,
+#include "compiler/stages.def"
+#undef RESHARD_STAGE
+};
+std::optional<Stage> ParseStage(std::string_view text);
+std::string_view StageText(Stage stage);
+
+struct InputFile {
+  std::string path;  // as shown in messages
+  std::string text;
+};
+
+// Runs the passes up to and including `last`. As many errors as possible are found in one run: both
+// layouts and the topology are read and resolved even when one of them has errors.
+// `on_stage` (may be empty) is called before each stage: progress.
+[[nodiscard]] bool Compile(InputFile train, InputFile infer, InputFile topo,
+                           const CompileOptions& options, Stage last, Diagnostics* diags,
+                           const std::function<void(Stage)>& on_stage, Compilation* out);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_PIPELINE_H_

@@ -1,0 +1,82 @@
+// Routing: which rank sends each byte, which rank lands it in each domain, and along which tree.
+//
+// A stream is an ordered run of bytes that one landing rank per domain receives ("lander"); a tree
+// is how the landers of a stream get it: the head from sources, each other lander from its parent.
+// Needers that are not the lander copy from it over the scale-up fabric. A domain that holds a class
+// itself gets a local stream: one domain, the lander is a holder that packs its own bytes.
+#ifndef RESHARD_COMPILER_ROUTE_ROUTING_H_
+#define RESHARD_COMPILER_ROUTE_ROUTING_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "compiler/diag/diagnostics.h"
+#include "compiler/layout/topology.h"
+#include "compiler/transfer/transfer_set.h"
+
+namespace reshard {
+
+using StreamId = uint32_t;
+
+// Bytes [begin, begin + extent) of a class.
+struct ClassRange {
+  ClassId cls = 0;
+  int64_t begin = 0;
+  int64_t extent = 0;
+};
+
+// A run of a stream's bytes that one source sends to one head.
+struct SourceRange {
+  ClassRange range;
+  Rank source = 0;
+};
+
+// landers in chain order; landers[0] is the head.
+struct RoutedTree {
+  std::vector<Rank> landers;
+  std::vector<SourceRange> sources;  // covers the stream's bytes once; any order
+};
+
+struct RoutedStream {
+  std::vector<DomainId> domains;  // rising: every domain that gets these bytes through the stream
+  std::vector<RoutedTree> trees;  // together their landers are one rank of each domain
+  std::vector<ClassRange> bytes;  // covers each byte once; the schedule chooses the order
+  bool local = false;
+};
+
+struct PortLoad {
+  NicId nic = 0;
+  int64_t send_bytes = 0;
+  int64_t receive_bytes = 0;
+};
+
+// A cut that no schedule can beat: `bytes` must pass through `nics` in one direction.
+// seconds = bytes / sum of their bandwidths.
+struct CutWitness {
+  enum class Kind : uint8_t { kIngress, kInjection };
+  Kind kind = Kind::kIngress;
+  std::vector<DomainId> domains;  // ingress: one; injection: those that hold all copies
+  int64_t bytes = 0;
+  int64_t bytes_per_s = 0;
+};
+
+struct Routing {
+  std::vector<RoutedStream> streams;
+  std::vector<PortLoad> loads;        // one per NIC
+  std::vector<CutWitness> witnesses;  // the binding one first
+};
+
+struct RouteOptions {
+  uint32_t heads = 0;  // trees per stream; 0: chosen
+};
+
+// Errors: no-place (a rank of a layout that the topology does not place), no-nic (a domain that
+// needs network bytes has none), only-copy-excluded.
+[[nodiscard]] bool BuildRouting(const LogicalTable& table, const TransferSet& transfers,
+                                const Topology& topology, const RouteOptions& options,
+                                Diagnostics* diags, Routing* out);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_ROUTE_ROUTING_H_
