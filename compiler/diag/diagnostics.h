@@ -16,8 +16,8 @@
 
 namespace reshard {
 
-// A half-open byte range of one source file. A default-made span means "no position": the message
-// then carries the file name only, or nothing.
+// A half-open byte range of one source file. With end == 0 the message carries the file name only
+// (about a whole file), without a file nothing.
 struct Span {
   static constexpr uint32_t kNoFile = UINT32_MAX;
   uint32_t file = kNoFile;
@@ -84,12 +84,14 @@ class Diagnostics {
   bool has_errors() const { return error_count_ != 0; }
   const std::vector<Diagnostic>& entries() const { return entries_; }
 
-  // Prints everything, sorted by (file, position), at most `max_errors` errors, in the grammar
+  // Prints everything, sorted by (file, position), at most `max_errors` errors and as many warnings
+  // (0: all), in the grammar
   //   file:line:col: error: text [code]
-  //     source line
-  //     ^~~~
+  //   source line
+  //   ^~~~
   //   file:line:col: note: text
-  // Control bytes of input text are escaped. Says how many errors were left off.
+  // Control bytes of input text are escaped; a long source line is cut around the caret. Says how
+  // many errors and warnings were left off.
   void Print(const SourceMap& sources, size_t max_errors, std::ostream& out) const;
 
  private:
