@@ -18,7 +18,27 @@
 
 namespace reshard {
 
-struct ExprNode;
+enum class ExprOp : uint8_t {
+  kNumber,    // number
+  kVariable,  // name: a symbol, loop variable, coordinate or `let` name
+  kTable,     // name[args[0]]
+  kOr, kAnd, kNot,
+  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,
+  kAdd, kSub, kMul, kFloorDiv, kMod, kNegate,
+  kMin, kMax,  // two or more args
+  kCeilDiv,
+  kPipeline,  // name(args[0]): stage chunk layer_start stage_start
+};
+
+// One node of the syntax tree, open to passes that reason about expressions.
+struct ExprNode {
+  ExprOp op = ExprOp::kNumber;
+  int64_t number = 0;
+  std::string name;
+  std::vector<ExprNode> args;
+  int depth = 1;  // of the tree below, itself included
+  Span span;
+};
 
 // A parsed expression and where it stands in its file. Cheap to copy.
 struct Expr {
@@ -26,6 +46,14 @@ struct Expr {
   Span span;
   explicit operator bool() const { return node != nullptr; }
 };
+
+inline constexpr size_t kMaxExprBytes = 4096;
+inline constexpr int kMaxExprDepth = 200;  // of the syntax tree: bounds every recursion over it
+
+// A letter or `_`, then letters, digits and `_`; not a word of the grammar.
+bool IsIdentifier(std::string_view text);
+// Functions share the name space of symbols, tables, variables and axes.
+bool IsFunctionName(std::string_view text);
 
 // Parses `text`, which stands at `span` (of the string's contents, without quotes).
 // Reports a syntax error at the right byte and returns an empty Expr.
@@ -69,6 +97,10 @@ struct RangeExpr {
   std::vector<Part> parts;
   Span span;
 };
+// Parses "a..b" or "a..b..s" and appends it; with `allow_single`, "a" too (an item of a list).
+// Returns false after an error was reported.
+[[nodiscard]] bool AppendRangePart(std::string_view text, Span span, bool allow_single,
+                                   Diagnostics* diags, RangeExpr* range);
 
 // "model.layers.{l}.x": literal text and holes. text.size() == holes.size() + 1.
 struct NameExpr {
@@ -77,6 +109,8 @@ struct NameExpr {
   Span span;
   std::string source;  // as written, for messages
 };
+inline constexpr size_t kMaxNameBytes = 4096;
+// Reports an error at the right byte and returns a name with empty `text`.
 NameExpr ParseName(std::string_view text, Span span, Diagnostics* diags);
 
 }  // namespace reshard
