@@ -1,0 +1,104 @@
+// LoopbackJob: a whole plan in one process. Every rank is a thread, every param a real buffer.
+//
+// The reference backend: what it does is what a plan means. A job owns the buffers of all ranks;
+// between executions the caller fills and inspects them.
+#ifndef RESHARD_RUNTIME_EXEC_LOOPBACK_LOOPBACK_JOB_H_
+#define RESHARD_RUNTIME_EXEC_LOOPBACK_LOOPBACK_JOB_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/exec/bindings.h"
+#include "runtime/exec/executor.h"
+#include "runtime/exec/loopback/loopback_world.h"
+#include "runtime/plan/plan.h"
+
+namespace reshard {
+
+struct LoopbackOptions {
+  // How long one wait for another rank may last.
+  std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+  uint32_t executions = 1;  // of RunLoopback
+};
+
+// The buffer of one param of one rank.
+struct LoopbackParam {
+  uint32_t rank = 0;
+  PlanSide side = PlanSide::kSource;
+  uint32_t family = 0;
+  int64_t instance = 0;
+  bool external = false;  // exists, but the plan must not touch it
+  std::string name;
+  std::span<uint8_t> bytes;
+};
+
+// Bytes that a job of this plan allocates, computed from the plan before anything is allocated.
+struct LoopbackMemory {
+  int64_t source_bytes = 0;
+  int64_t destination_bytes = 0;
+  int64_t staging_bytes = 0;
+  int64_t total() const { return source_bytes + destination_bytes + staging_bytes; }
+};
+// Error when the sum does not exist in 64 bits.
+StatusOr<LoopbackMemory> LoopbackMemoryOf(const Plan& plan);
+
+struct LoopbackStats {
+  std::chrono::nanoseconds elapsed{0};  // of the last execution, threads started before
+  int64_t max_staging_bytes = 0;        // largest arena really allocated
+  uint32_t executions = 0;
+};
+
+class LoopbackJob {
+ public:
+  // `plan` has passed VerifyPlan and outlives the job.
+  static StatusOr<std::unique_ptr<LoopbackJob>> Create(const Plan& plan);
+  ~LoopbackJob();
+
+  // By (rank, family, instance). New destination buffers and external params hold 0xA5.
+  std::span<const LoopbackParam> params() const { return params_; }
+  std::span<const LoopbackParam> params_of(uint32_t rank_index) const;
+  uint32_t rank_count() const { return static_cast<uint32_t>(executors_.size()); }
+
+  // One execution on all ranks; returns the failure of the rank that failed first, by name.
+  Status Execute(std::chrono::nanoseconds timeout);
+  const LoopbackStats& stats() const { return stats_; }
+
+ private:
+  explicit LoopbackJob(const Plan& plan) : plan_(plan) {}
+  Status AllocateParams();
+  Status CreateExecutors();
+
+  struct FreeDelete {
+    void operator()(uint8_t* block) const;
+  };
+  const Plan& plan_;
+  std::vector<std::unique_ptr<uint8_t, FreeDelete>> blocks_;
+  std::vector<LoopbackParam> params_;
+  std::vector<size_t> first_param_;  // per rank; one more at the end
+  std::unique_ptr<LoopbackWorld> world_;
+  std::vector<std::unique_ptr<Executor>> executors_;
+  LoopbackStats stats_;
+};
+
+// Calls are made on the caller's thread, params by (rank, family, instance).
+struct LoopbackHooks {
+  // Before each execution (0, 1, ...), for every param: source bytes, and whatever destination and
+  // external buffers should hold before.
+  std::function<void(uint32_t execution, const LoopbackParam& param)> fill;
+  // After each execution, for every param. The first error ends the run.
+  std::function<Status(uint32_t execution, const LoopbackParam& param)> inspect;
+};
+
+// Create, then `executions` times fill, execute, inspect. Hooks may be empty.
+Status RunLoopback(const Plan& plan, const LoopbackOptions& options, const LoopbackHooks& hooks,
+                   LoopbackStats* stats = nullptr);
+
+}  // namespace reshard
+
+#endif  // RESHARD_RUNTIME_EXEC_LOOPBACK_LOOPBACK_JOB_H_
