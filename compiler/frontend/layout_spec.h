@@ -1,6 +1,9 @@
 // LayoutSpec: a layout file as written, one field per JSON key, every field with its span.
 //
-// Made by ReadLayoutSpec, which checks form only (keys, types, syntax of expressions); meaning is
+// Made by ReadLayoutSpec, which checks form: keys, types, syntax, and every name in an expression.
+// Unknown names, unknown meshes and axes, collisions and cycles of symbols, `for` and `let` are
+// reported there, so an expression of a spec that was read without errors can fail only by its
+// values (division by zero, overflow, a table index or a layer out of range). What values mean is
 // checked when a Layout is built. The language is described in docs/layout.md and
 // schemas/layout.schema.json.
 #ifndef RESHARD_COMPILER_FRONTEND_LAYOUT_SPEC_H_
