@@ -106,7 +106,7 @@ class LaunchTest(ScriptTest):
 
     def bazel_builds(self, text):
         """A program that prints the source, its arguments and its folder, and ends with 7."""
-        self.stand_in("bazel", "mkdir -p bazel-bin/compiler/cli\n"
+        self.stand_in("bazel", "mkdir -p bazel-bin/compiler/cli; rm -f bazel-bin/compiler/cli/reshardc\n"
                       "{ echo '#!/bin/sh'; echo echo version $(cat compiler/cli/main.cc); "
                       "echo 'echo \"$@\"; pwd; exit 7'; } > bazel-bin/compiler/cli/reshardc\n"
                       "chmod 555 bazel-bin/compiler/cli/reshardc\n" + text)
