@@ -6,8 +6,10 @@
 #ifndef RESHARD_COMPILER_FRONTEND_JSON_NODE_H_
 #define RESHARD_COMPILER_FRONTEND_JSON_NODE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/diag/diagnostics.h"
