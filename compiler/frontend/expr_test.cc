@@ -38,7 +38,8 @@ class MapEnv : public ExprEnv {
 
 MapEnv SomeEnv() {
   MapEnv env;
-  env.variables = {{"a", 7}, {"b", -3}, {"E", 160}, {"EP", 6}, {"ep", 4}, {"zero", 0}, {"android", 5}};
+  env.variables = {{"a", 7},  {"b", -3},   {"E", 160},    {"EP", 6},
+                   {"ep", 4}, {"zero", 0}, {"android", 5}};
   env.tables = {{"place", {4, 5, 6}}};
   return env;
 }
@@ -143,9 +144,8 @@ TEST_CASE("64 bits are enough or the expression fails") {
   const std::string most = "9223372036854775807";
   CHECK(Value(most) == INT64_MAX);
   CHECK(Value("-" + most + "-1") == INT64_MIN);
-  for (const std::string& text : {most + "+1", "-" + most + "-2", most + "*2",
-                                  "-(-" + most + "-1)", "(-" + most + "-1)//(-1)",
-                                  "ceil_div(-" + most + "-1,-1)"}) {
+  for (const std::string& text : {most + "+1", "-" + most + "-2", most + "*2", "-(-" + most + "-1)",
+                                  "(-" + most + "-1)//(-1)", "ceil_div(-" + most + "-1,-1)"}) {
     CHECK_MESSAGE(Failure(text)[1] == "the result does not fit 64 bits", text);
   }
   CHECK(Value("(-" + most + "-1)%(-1)") == 0);
@@ -153,13 +153,28 @@ TEST_CASE("64 bits are enough or the expression fails") {
 }
 
 TEST_CASE("syntax errors point at the byte") {
-  const std::vector<std::array<std::string, 2>> cases = {
-      {"1+", "+"},        {"", ""},           {"a b", "b"},       {"1 < 2 < 3", "<"},
-      {"a/2", "/"},       {"(a", "a"},        {"a)", ")"},        {"min(1)", "min(1)"},
-      {"ceil_div(1,2,3)", "ceil_div(1,2,3)"}, {"stag(3)", "stag"}, {"stage+1", "stage"},
-      {"place[1", "1"},   {"12ab", "12ab"},   {"and", "and"},     {"1 and or 2", "or"},
-      {"a = 2", "="},     {"1.5", "."},       {"a*\xC3\xA9", "\xC3\xA9"}, {"+1", "+"},
-      {"not", "t"},       {"min(1,)", ")"},   {"a # 1", "#"}};
+  const std::vector<std::array<std::string, 2>> cases = {{"1+", "+"},
+                                                         {"", ""},
+                                                         {"a b", "b"},
+                                                         {"1 < 2 < 3", "<"},
+                                                         {"a/2", "/"},
+                                                         {"(a", "a"},
+                                                         {"a)", ")"},
+                                                         {"min(1)", "min(1)"},
+                                                         {"ceil_div(1,2,3)", "ceil_div(1,2,3)"},
+                                                         {"stag(3)", "stag"},
+                                                         {"stage+1", "stage"},
+                                                         {"place[1", "1"},
+                                                         {"12ab", "12ab"},
+                                                         {"and", "and"},
+                                                         {"1 and or 2", "or"},
+                                                         {"a = 2", "="},
+                                                         {"1.5", "."},
+                                                         {"a*\xC3\xA9", "\xC3\xA9"},
+                                                         {"+1", "+"},
+                                                         {"not", "t"},
+                                                         {"min(1,)", ")"},
+                                                         {"a # 1", "#"}};
   for (const auto& [text, part] : cases) CHECK_MESSAGE(Failure(text)[0] == part, text);
   CHECK(Failure("stag(3)")[1] == "'stag' is not a function, did you mean 'stage'?");
   CHECK(Failure("1 < 2 < 3")[1] == "comparisons do not chain: join them with 'and'");
