@@ -38,6 +38,39 @@ def reshard_cc_test(name, srcs = None, copts = [], deps = [], local_defines = []
         **kwargs
     )
 
+def reshard_fuzz_test(name, corpus, srcs = None, copts = [], data = [], deps = [], **kwargs):
+    """A program around LLVMFuzzerTestOneInput.
+
+    As a test it replays the corpus and a bounded number of seeded mutations of it.
+    With --config=fuzz it is a libFuzzer program, run by hand:
+      bazel run --config=fuzz //tests/fuzz:json_fuzz -- -max_total_time=600
+
+    Args:
+      name: the test's name.
+      corpus: the folder of the inputs that are kept, below the calling package.
+      srcs: NAME.cc unless given.
+      copts: more options for the compiler.
+      data: more files that the program reads.
+      deps: what it tests.
+      **kwargs: passed on to cc_test.
+    """
+    cc_test(
+        name = name,
+        srcs = srcs or [name + ".cc"],
+        args = [native.package_name() + "/" + corpus],
+        copts = _COPTS + copts,
+        data = data + native.glob([corpus + "/**"]),
+        linkopts = select({
+            "//bazel:libfuzzer": ["-fsanitize=fuzzer"],
+            "//conditions:default": [],
+        }),
+        deps = deps + select({
+            "//bazel:libfuzzer": [],
+            "//conditions:default": ["//tests/fuzz:replay_main"],
+        }),
+        **kwargs
+    )
+
 def reshard_py_test(name, src = None, data = [], **kwargs):
     """A program of Python unittest classes, run from the repository's root.
 
