@@ -76,6 +76,7 @@ struct Mesh {
   std::vector<std::string> axes;
   std::vector<int64_t> shape;
   std::vector<Rank> ranks;  // row-major
+  Span span;                // where the file declares it
 };
 
 struct Layout {
