@@ -91,23 +91,23 @@ std::optional<int64_t> ReadInteger(const JsonNode& node, std::string_view what, 
   return std::nullopt;
 }
 
-std::optional<int64_t> ReadDecimal(const JsonNode& node, std::string_view what, int decimals,
-                                   int64_t lowest, int64_t highest, DiagnosticCode code,
-                                   Diagnostics* diags) {
+std::optional<int64_t> ReadDecimal(const JsonNode& node, std::string_view what,
+                                   const DecimalRule& rule, Diagnostics* diags) {
   if (!ExpectKind(node, JsonNode::Kind::kNumber, what, diags)) return std::nullopt;
-  const ExactNumber number = ScaledDecimal(node.text, decimals);
+  const ExactNumber number = ScaledDecimal(node.text, rule.decimals);
   if (number.error == NumberError::kNotWhole) {
-    diags->Error(code, node.span,
+    diags->Error(rule.code, node.span,
                  std::string(what) + " is " + DescribeJson(node) + ", expected at most " +
-                     std::to_string(decimals) + " decimals");
+                     std::to_string(rule.decimals) + " decimals");
     return std::nullopt;
   }
-  const bool in_range =
-      number.error == NumberError::kNone && number.value >= lowest && number.value <= highest;
+  const bool in_range = number.error == NumberError::kNone && number.value >= rule.lowest &&
+                        number.value <= rule.highest;
   if (in_range) return number.value;
-  diags->Error(code, node.span,
+  diags->Error(rule.code, node.span,
                std::string(what) + " is " + DescribeJson(node) + ", expected " +
-                   ExpectedRange(lowest, highest, decimals));
+                   ExpectedRange(rule.lowest, rule.highest, rule.decimals) +
+                   (rule.unit.empty() ? "" : " " + std::string(rule.unit)));
   return std::nullopt;
 }
 

@@ -34,11 +34,18 @@ std::string_view KindText(JsonNode::Kind kind);
 // An integer literal in [lowest, highest]: no fraction, no exponent.
 std::optional<int64_t> ReadInteger(const JsonNode& node, std::string_view what, int64_t lowest,
                                    int64_t highest, Diagnostics* diags);
-// A number that is a whole number of 10^-decimals, in those units: GB/s with 9 decimals are
-// bytes/s, us with 3 are ns. `code` is that of an error about the value.
-std::optional<int64_t> ReadDecimal(const JsonNode& node, std::string_view what, int decimals,
-                                   int64_t lowest, int64_t highest, DiagnosticCode code,
-                                   Diagnostics* diags);
+// What a decimal may be: a whole number of 10^-decimals in [lowest, highest], both in those units.
+// GB/s with 9 decimals are bytes/s, us with 3 are ns. `code` is that of an error about the value.
+struct DecimalRule {
+  int decimals = 0;
+  int64_t lowest = 0;
+  int64_t highest = INT64_MAX;
+  std::string_view unit;  // of the text, for messages
+  DiagnosticCode code = DiagnosticCode::kBadValue;
+};
+// The number in units of 10^-decimals.
+std::optional<int64_t> ReadDecimal(const JsonNode& node, std::string_view what,
+                                   const DecimalRule& rule, Diagnostics* diags);
 
 // The span between the quotes of a string value.
 Span InsideQuotes(const JsonNode& node);

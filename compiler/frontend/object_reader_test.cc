@@ -78,8 +78,8 @@ TEST_CASE("a value that is no object is one error") {
 TEST_CASE("decimals") {
   const auto read = [](std::string text, std::string* message) {
     Fixture f(std::move(text));
-    const std::optional<int64_t> value = ReadDecimal(f.root, "'bw'", 9, 1, 5'000'000'000'000,
-                                                     DiagnosticCode::kBadBandwidth, &f.diags);
+    const std::optional<int64_t> value = ReadDecimal(
+        f.root, "'bw'", {9, 1, 5'000'000'000'000, "GB/s", DiagnosticCode::kBadBandwidth}, &f.diags);
     CHECK(value.has_value() == f.diags.entries().empty());
     *message = value ? "" : f.diags.entries()[0].text;
     return value;
@@ -88,11 +88,11 @@ TEST_CASE("decimals") {
   CHECK(read("23.5", &message) == 23'500'000'000);
   CHECK(read("1e-9", &message) == 1);
   read("0", &message);
-  CHECK(message == "'bw' is 0, expected 0.000000001 to 5000");
+  CHECK(message == "'bw' is 0, expected 0.000000001 to 5000 GB/s");
   read("-1.5", &message);
-  CHECK(message == "'bw' is -1.5, expected 0.000000001 to 5000");
+  CHECK(message == "'bw' is -1.5, expected 0.000000001 to 5000 GB/s");
   read("1e300", &message);
-  CHECK(message == "'bw' is 1e300, expected 0.000000001 to 5000");
+  CHECK(message == "'bw' is 1e300, expected 0.000000001 to 5000 GB/s");
   read("0.0000000005", &message);
   CHECK(message == "'bw' is 0.0000000005, expected at most 9 decimals");
   read("\"50\"", &message);
