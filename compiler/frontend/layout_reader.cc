@@ -1,28 +1,10 @@
 #include "compiler/frontend/layout_reader.h"
 
-#include <array>
-#include <charconv>
-
 namespace reshard {
-namespace {
-
-std::string_view KindText(JsonNode::Kind kind) {
-  switch (kind) {
-    case JsonNode::Kind::kNull: return "null";
-    case JsonNode::Kind::kBool: return "true or false";
-    case JsonNode::Kind::kNumber: return "a number";
-    case JsonNode::Kind::kString: return "a string";
-    case JsonNode::Kind::kArray: return "an array";
-    case JsonNode::Kind::kObject: return "an object";
-  }
-  return "";
-}
-
-}  // namespace
 
 void ReportType(const JsonNode& node, std::string_view expected, Diagnostics* diags) {
   diags->Error(DiagnosticCode::kWrongType, node.span,
-               "expected " + std::string(expected) + ", found " + std::string(KindText(node.kind)));
+               "expected " + std::string(expected) + ", found " + DescribeJson(node));
 }
 
 const std::vector<JsonNode>& ItemsOf(const JsonNode& node, std::string_view expected,
@@ -44,34 +26,11 @@ std::string ReadText(const JsonNode& node, std::string_view expected, Diagnostic
   return node.text;
 }
 
-bool ReadBool(const JsonNode& node, Diagnostics* diags) {
-  if (node.kind != JsonNode::Kind::kBool) ReportType(node, "true or false", diags);
-  return node.boolean;
-}
-
-std::optional<int64_t> ReadInteger(const JsonNode& node, Diagnostics* diags) {
-  if (node.kind != JsonNode::Kind::kNumber) {
-    ReportType(node, "an integer", diags);
-    return std::nullopt;
-  }
-  int64_t value = 0;
-  const char* const end = node.text.data() + node.text.size();
-  const auto [stop, status] = std::from_chars(node.text.data(), end, value);
-  if (status == std::errc::result_out_of_range) {
-    diags->Error(DiagnosticCode::kBadValue, node.span, node.text + " does not fit 64 bits");
-    return std::nullopt;
-  }
-  if (stop != end) {
-    diags->Error(DiagnosticCode::kBadValue, node.span, "expected an integer, found " + node.text);
-    return std::nullopt;
-  }
-  return value;
-}
-
 Expr ReadExpr(const JsonNode& node, Diagnostics* diags) {
-  if (node.kind == JsonNode::Kind::kString) return ParseExpr(node.text, ContentSpan(node), diags);
+  if (node.kind == JsonNode::Kind::kString) return ParseExpr(node.text, InsideQuotes(node), diags);
   if (node.kind == JsonNode::Kind::kNumber) {
-    const std::optional<int64_t> value = ReadInteger(node, diags);
+    const std::optional<int64_t> value = 
+        ReadInteger(node, "the value", INT64_MIN, INT64_MAX, diags);
     return value ? ConstantExpr(*value, node.span) : Expr{nullptr, node.span};
   }
   ReportType(node, "an integer or an expression", diags);
@@ -93,20 +52,20 @@ NameExpr ReadName(const JsonNode& node, std::string_view expected, Diagnostics* 
     name.span = node.span;
     return name;
   }
-  return ParseName(node.text, ContentSpan(node), diags);
+  return ParseName(node.text, InsideQuotes(node), diags);
 }
 
 RangeExpr ReadRange(const JsonNode& node, Diagnostics* diags) {
   RangeExpr range;
   range.span = node.span;
   if (node.kind == JsonNode::Kind::kString) {
-    if (!AppendRangePart(node.text, ContentSpan(node), false, diags, &range)) range.parts.clear();
+    if (!AppendRangePart(node.text, InsideQuotes(node), false, diags, &range)) range.parts.clear();
     return range;
   }
   for (const JsonNode& item :
        ItemsOf(node, "a range 'begin..end' or a list of integers and ranges", diags)) {
     if (item.kind == JsonNode::Kind::kString) {
-      if (!AppendRangePart(item.text, ContentSpan(item), true, diags, &range)) continue;
+      if (!AppendRangePart(item.text, InsideQuotes(item), true, diags, &range)) continue;
     } else if (const Expr value = ReadExpr(item, diags)) {
       range.parts.push_back({value, {}, {}});
     }
@@ -149,16 +108,12 @@ DType ReadDType(const JsonNode& node, Diagnostics* diags) {
   return DType::kBf16;
 }
 
-FillRule ReadFill(const JsonNode& node, Diagnostics* diags) {
-  if (node.kind == JsonNode::Kind::kString && node.text == "zero") return FillRule::kZero;
-  if (node.kind == JsonNode::Kind::kString && node.text == "keep") return FillRule::kKeep;
-  if (node.kind == JsonNode::Kind::kString) {
-    diags->Error(DiagnosticCode::kBadValue, node.span,
-                 "expected 'zero' or 'keep', found '" + node.text + "'");
-  } else {
-    ReportType(node, "'zero' or 'keep'", diags);
-  }
-  return FillRule::kZero;
+FillRule ReadFill(ObjectReader* object) {
+  return object->Word("fill", {"zero", "keep"}) == "keep" ? FillRule::kKeep : FillRule::kZero;
+}
+
+Span BraceOf(const JsonNode& node) {
+  return {node.span.file, node.span.begin, node.span.begin + 1};
 }
 
 void CheckDeclaredName(const std::string& name, Span span, std::string_view kind,

@@ -18,15 +18,12 @@
 
 namespace reshard {
 
-// Wrong type or value, in words: "expected NOUN, found FOUND".
+// "expected ..., found ...", for a node of a wrong type.
 void ReportType(const JsonNode& node, std::string_view expected, Diagnostics* diags);
 // The array's items; reports another type and returns an empty list.
 const std::vector<JsonNode>& ItemsOf(const JsonNode& node, std::string_view expected,
                                      Diagnostics* diags);
 std::string ReadText(const JsonNode& node, std::string_view expected, Diagnostics* diags);
-bool ReadBool(const JsonNode& node, Diagnostics* diags);
-// An integer written as a JSON number.
-std::optional<int64_t> ReadInteger(const JsonNode& node, Diagnostics* diags);
 
 // An integer, or a string with an expression.
 Expr ReadExpr(const JsonNode& node, Diagnostics* diags);
@@ -37,7 +34,9 @@ RangeExpr ReadRange(const JsonNode& node, Diagnostics* diags);
 std::vector<LoopSpec> ReadLoops(const JsonNode& node, Diagnostics* diags);
 std::vector<LetSpec> ReadLets(const JsonNode& node, Diagnostics* diags);
 DType ReadDType(const JsonNode& node, Diagnostics* diags);
-FillRule ReadFill(const JsonNode& node, Diagnostics* diags);
+FillRule ReadFill(ObjectReader* object);
+// Where a key is missed: the object's brace, since the object may span many lines.
+Span BraceOf(const JsonNode& node);
 
 // Reports a name that no expression could use: not an identifier, or a function's.
 void CheckDeclaredName(const std::string& name, Span span, std::string_view kind,

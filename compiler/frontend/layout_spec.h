@@ -4,8 +4,9 @@
 // Unknown names, unknown meshes and axes, collisions and cycles of symbols, `for` and `let` are
 // reported there, so an expression of a spec that was read without errors can fail only by its
 // values (division by zero, overflow, a table index or a layer out of range). What values mean is
-// checked when a Layout is built. The language is described in docs/layout.md and
-// schemas/layout.schema.json.
+// checked when a Layout is built. Objects whose key order has no meaning (symbols, tables, meshes,
+// for, let) are stored in an order that does not depend on it: each entry after those that it uses.
+// The language is described in docs/layout.md and schemas/layout.schema.json.
 #ifndef RESHARD_COMPILER_FRONTEND_LAYOUT_SPEC_H_
 #define RESHARD_COMPILER_FRONTEND_LAYOUT_SPEC_H_
 
@@ -25,7 +26,6 @@ namespace reshard {
 
 enum class Side : uint8_t { kSource, kDestination };
 
-// for, let, over: names in the order written (the order has no meaning).
 struct LoopSpec {
   std::string name;
   Span name_span;

@@ -2,6 +2,7 @@
 #include "compiler/frontend/layout_reader.h"
 #include "compiler/frontend/layout_spec.h"
 
+#include <tuple>
 #include <utility>
 
 namespace reshard {
@@ -24,17 +25,12 @@ bool IsLayoutFile(ObjectReader* root, Diagnostics* diags) {
   return true;
 }
 
-void ReadSide(ObjectReader* root, Diagnostics* diags, LayoutSpec* out) {
+void ReadSide(ObjectReader* root, LayoutSpec* out) {
   const JsonNode* const node = root->Required("side");
   if (node == nullptr) return;
   out->side_span = node->span;
-  const std::string text = ReadText(*node, "'source' or 'destination'", diags);
-  if (text == "destination") {
-    out->side = Side::kDestination;
-  } else if (!text.empty() && text != "source") {
-    diags->Error(DiagnosticCode::kBadValue, node->span,
-                 "expected 'source' or 'destination', found '" + text + "'");
-  }
+  const bool destination = root->Word("side", {"source", "destination"}) == "destination";
+  out->side = destination ? Side::kDestination : Side::kSource;
 }
 
 std::vector<SymbolSpec> ReadSymbols(const JsonNode& node, Diagnostics* diags) {
@@ -58,7 +54,8 @@ std::vector<TableSpec> ReadTables(const JsonNode& node, Diagnostics* diags) {
     table.name = member.key;
     table.span = member.key_span;
     for (const JsonNode& item : ItemsOf(member.value, "a list of integers", diags)) {
-      table.values.push_back(ReadInteger(item, diags).value_or(0));
+      table.values.push_back(
+          ReadInteger(item, "a table's value", INT64_MIN, INT64_MAX, diags).value_or(0));
     }
     tables.push_back(std::move(table));
   }
@@ -75,7 +72,7 @@ LogicalSpec::ScaleOf ReadScaleOf(const JsonNode& node, Diagnostics* diags) {
   if (const JsonNode* block = object.Required("block")) {
     scale.block = ReadExprs(*block, "the block's extents", diags);
   }
-  object.Finish();
+  std::ignore = object.Finish();
   return scale;
 }
 
@@ -98,7 +95,7 @@ LogicalSpec ReadLogical(const JsonNode& node, Diagnostics* diags) {
   if (const JsonNode* scale = object.Optional("scale_of")) {
     logical.scale_of = ReadScaleOf(*scale, diags);
   }
-  object.Finish();
+  std::ignore = object.Finish();
   return logical;
 }
 
@@ -125,12 +122,12 @@ MeshSpec ReadMesh(const JsonMember& member, Diagnostics* diags) {
     mesh.ranks = *ranks;
   }
   if (shape == nullptr && ranks == nullptr) {
-    diags->Error(DiagnosticCode::kMissingKey, member.value.span,
+    diags->Error(DiagnosticCode::kMissingKey, BraceOf(member.value),
                  "a mesh needs 'shape' or 'ranks'");
   } else if (shape != nullptr && ranks != nullptr) {
     diags->Error(DiagnosticCode::kBadValue, ranks->span, "a mesh has one of 'shape' and 'ranks'");
   }
-  object.Finish();
+  std::ignore = object.Finish();
   return mesh;
 }
 
@@ -171,7 +168,7 @@ PipelineSpec ReadPipeline(const JsonNode& node, Diagnostics* diags) {
       for (const JsonNode& item : stage.items) ranges.push_back(ReadLayerRange(item, diags));
     }
   }
-  object.Finish();
+  std::ignore = object.Finish();
   return pipeline;
 }
 
@@ -186,7 +183,7 @@ AliasSpec ReadAlias(const JsonNode& node, Diagnostics* diags) {
   if (const JsonNode* of = object.Required("of")) {
     alias.of = ReadName(*of, "the name of a logical tensor", diags);
   }
-  object.Finish();
+  std::ignore = object.Finish();
   return alias;
 }
 
@@ -200,10 +197,10 @@ void ReadList(ObjectReader* root, std::string_view key, std::string_view expecte
 }
 
 void ReadHead(ObjectReader* root, Diagnostics* diags, LayoutSpec* out) {
-  ReadSide(root, diags, out);
+  ReadSide(root, out);
   if (const JsonNode* node = root->Optional("rank_base")) out->rank_base = ReadExpr(*node, diags);
   if (const JsonNode* node = root->Optional("world")) out->world = ReadExpr(*node, diags);
-  if (const JsonNode* node = root->Optional("colocated")) out->colocated = ReadBool(*node, diags);
+  out->colocated = root->Bool("colocated").value_or(false);
   if (const JsonNode* node = root->Optional("symbols")) out->symbols = ReadSymbols(*node, diags);
   if (const JsonNode* node = root->Optional("tables")) out->tables = ReadTables(*node, diags);
 }
@@ -242,8 +239,8 @@ bool ReadLayoutSpec(const JsonNode& root, Diagnostics* diags, LayoutSpec* out) {
   if (!IsLayoutFile(&object, diags)) return false;
   ReadHead(&object, diags, out);
   ReadBody(&object, diags, out);
-  object.Finish();
-  CheckNames(*out, diags);
+  std::ignore = object.Finish();
+  CheckNames(out, diags);
   return diags->error_count() == errors_before;
 }
 

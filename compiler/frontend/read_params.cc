@@ -1,5 +1,6 @@
 // params, explicit and expect of a layout.
 
+#include <tuple>
 #include <utility>
 
 #include "compiler/frontend/layout_reader.h"
@@ -21,12 +22,12 @@ ParamSpec::External ReadExternal(const JsonNode& node, Diagnostics* diags) {
   }
   if (const JsonNode* dtype = object.Required("dtype")) external.dtype = ReadDType(*dtype, diags);
   if (const JsonNode* why = object.Required("why")) external.why = ReadText(*why, "a reason", diags);
-  object.Finish();
+  std::ignore = object.Finish();
   return external;
 }
 
 // "value", "tensor" or "external": exactly one says what the param is.
-void ReadContent(ObjectReader* object, Span span, Diagnostics* diags, ParamSpec* param) {
+void ReadContent(ObjectReader* object, Diagnostics* diags, ParamSpec* param) {
   const JsonNode* const value = object->Optional("value");
   const JsonNode* const tensor = object->Optional("tensor");
   const JsonNode* const external = object->Optional("external");
@@ -40,7 +41,7 @@ void ReadContent(ObjectReader* object, Span span, Diagnostics* diags, ParamSpec*
   if (external != nullptr) param->external = ReadExternal(*external, diags);
   const int count = (value != nullptr) + (tensor != nullptr) + (external != nullptr);
   if (count == 0) {
-    diags->Error(DiagnosticCode::kMissingKey, span,
+    diags->Error(DiagnosticCode::kMissingKey, BraceOf(object->node()),
                  "a param needs 'value', 'tensor' with 'placements', or 'external'");
   } else if (count > 1) {
     const JsonNode* const second = external != nullptr ? external : tensor;
@@ -59,19 +60,12 @@ void ReadPlacementKeys(ObjectReader* object, Diagnostics* diags, ParamSpec* para
                    "an external param has no 'placements': its shape is that of one rank");
     }
   }
-  if (const JsonNode* node = object->Optional("strided")) {
-    const std::string text = ReadText(*node, "'order' or 'replay'", diags);
-    if (text == "order") {
-      param->strided = StridedReading::kOrder;
-    } else if (text == "replay") {
-      param->strided = StridedReading::kReplay;
-    } else if (!text.empty()) {
-      diags->Error(DiagnosticCode::kBadValue, node->span,
-                   "expected 'order' or 'replay', found '" + text + "'");
-    }
-    if (!param->has_placements) {
-      diags->Error(DiagnosticCode::kMissingKey, node->span, "'strided' without 'placements'");
-    }
+  const std::optional<std::string> strided = object->Word("strided", {"order", "replay"});
+  if (strided == "order") param->strided = StridedReading::kOrder;
+  if (strided == "replay") param->strided = StridedReading::kReplay;
+  if (object->Has("strided") && !param->has_placements) {
+    diags->Error(DiagnosticCode::kMissingKey, BraceOf(object->node()),
+                 "'strided' needs 'placements'");
   }
 }
 
@@ -121,11 +115,11 @@ ExplicitSpec::Piece ReadPiece(const JsonNode& node, Diagnostics* diags) {
   if (const JsonNode* src = object.Required("src")) piece.src = ReadRuns(*src, true, diags);
   if (const JsonNode* dst = object.Required("dst")) piece.dst = ReadRuns(*dst, false, diags);
   if (const JsonNode* dims = object.Optional("dims")) piece.dims = ReadDims(*dims, diags);
-  object.Finish();
+  std::ignore = object.Finish();
   return piece;
 }
 
-void ReadExplicitRanks(ObjectReader* object, Span span, Diagnostics* diags, ExplicitSpec* spec) {
+void ReadExplicitRanks(ObjectReader* object, Diagnostics* diags, ExplicitSpec* spec) {
   const JsonNode* const rank = object->Optional("rank");
   const JsonNode* const ranks = object->Optional("ranks");
   if (rank != nullptr) {
@@ -137,7 +131,7 @@ void ReadExplicitRanks(ObjectReader* object, Span span, Diagnostics* diags, Expl
     spec->rank_list = ReadText(*ranks, "a rank list like '0-7,16'", diags);
   }
   if (rank == nullptr && ranks == nullptr) {
-    diags->Error(DiagnosticCode::kMissingKey, span,
+    diags->Error(DiagnosticCode::kMissingKey, BraceOf(object->node()),
                  "an explicit param needs 'rank' or 'ranks'");
   } else if (rank != nullptr && ranks != nullptr) {
     diags->Error(DiagnosticCode::kBadValue, ranks->span,
@@ -158,7 +152,7 @@ ExpectSpec::Point ReadPoint(const JsonNode& node, Diagnostics* diags) {
   if (const JsonNode* index = object.Required("index")) {
     point.index = ReadExprs(*index, "the indices of an element", diags);
   }
-  object.Finish();
+  std::ignore = object.Finish();
   return point;
 }
 
@@ -180,12 +174,12 @@ ParamSpec ReadParam(const JsonNode& node, Diagnostics* diags) {
     param.mesh = ReadText(*mesh, "the name of a mesh", diags);
     param.mesh_span = mesh->span;
   }
-  ReadContent(&object, node.span, diags, &param);
+  ReadContent(&object, diags, &param);
   ReadPlacementKeys(&object, diags, &param);
   if (const JsonNode* shares = object.Optional("shares")) {
     ReadShares(*shares, diags, &param.shares);
   }
-  object.Finish();
+  std::ignore = object.Finish();
   return param;
 }
 
@@ -194,7 +188,7 @@ ExplicitSpec ReadExplicit(const JsonNode& node, Diagnostics* diags) {
   spec.span = node.span;
   ObjectReader object(node, "an explicit param", diags);
   if (const JsonNode* loops = object.Optional("for")) spec.loops = ReadLoops(*loops, diags);
-  ReadExplicitRanks(&object, node.span, diags, &spec);
+  ReadExplicitRanks(&object, diags, &spec);
   if (const JsonNode* param = object.Required("param")) {
     spec.param = ReadName(*param, "the name of a param", diags);
   }
@@ -206,13 +200,13 @@ ExplicitSpec ReadExplicit(const JsonNode& node, Diagnostics* diags) {
     spec.shape = ReadExprs(*shape, "a shape", diags);
     spec.shape_span = shape->span;
   }
-  if (const JsonNode* fill = object.Optional("fill")) spec.fill = ReadFill(*fill, diags);
+  if (object.Has("fill")) spec.fill = ReadFill(&object);
   if (const JsonNode* pieces = object.Required("pieces")) {
     for (const JsonNode& item : ItemsOf(*pieces, "a list of pieces", diags)) {
       spec.pieces.push_back(ReadPiece(item, diags));
     }
   }
-  object.Finish();
+  std::ignore = object.Finish();
   return spec;
 }
 
@@ -240,7 +234,7 @@ ExpectSpec ReadExpect(const JsonNode& node, Diagnostics* diags) {
       }
     }
   }
-  object.Finish();
+  std::ignore = object.Finish();
   return spec;
 }
 

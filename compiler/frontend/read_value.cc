@@ -1,6 +1,8 @@
 // Values (how a param is made of logical tensors) and DTensor placements.
 
+#include <algorithm>
 #include <charconv>
+#include <tuple>
 #include <utility>
 
 #include "compiler/frontend/layout_reader.h"
@@ -18,19 +20,14 @@ constexpr OpName kOps[] = {{"cat", ValueOp::kCat},           {"stack", ValueOp::
                            {"index", ValueOp::kIndex},       {"permute", ValueOp::kPermute},
                            {"reshape", ValueOp::kReshape}};
 
-std::optional<ValueOp> ReadOp(const JsonNode& node, Diagnostics* diags) {
-  if (node.kind != JsonNode::Kind::kString) {
-    ReportType(node, "the name of an operation", diags);
-    return std::nullopt;
-  }
-  std::vector<std::string> known;
-  for (const OpName& name : kOps) {
-    if (name.text == node.text) return name.op;
-    known.emplace_back(name.text);
-  }
-  diags->Error(DiagnosticCode::kBadValue, node.span,
-               "'" + node.text + "' is not an operation" + DidYouMean(node.text, known));
-  return std::nullopt;
+std::optional<ValueOp> ReadOp(ObjectReader* object) {
+  if (object->Required("op") == nullptr) return std::nullopt;
+  std::vector<std::string> words;
+  for (const OpName& name : kOps) words.emplace_back(name.text);
+  const std::optional<std::string> word = object->Word("op", words);
+  if (!word) return std::nullopt;
+  return std::find_if(std::begin(kOps), std::end(kOps),
+                      [&word](const OpName& name) { return name.text == *word; })->op;
 }
 
 void ReadOptional(ObjectReader* object, std::string_view key, Diagnostics* diags,
@@ -63,30 +60,20 @@ void ReadShard(ObjectReader* object, Diagnostics* diags, ValueSpec* value) {
     }
   }
   ReadOptional(object, "unit", diags, &value->unit);
-  if (const JsonNode* node = object->Optional("uneven")) {
-    const std::string text = ReadText(*node, "'error', 'chunk' or 'balanced'", diags);
-    if (text == "chunk") {
-      value->uneven = UnevenRule::kChunk;
-    } else if (text == "balanced") {
-      value->uneven = UnevenRule::kBalanced;
-    } else if (!text.empty() && text != "error") {
-      diags->Error(DiagnosticCode::kBadValue, node->span,
-                   "expected 'error', 'chunk' or 'balanced', found '" + text + "'");
-    }
-  }
-  if (const JsonNode* node = object->Optional("replicate_if_fewer")) {
-    value->replicate_if_fewer = ReadBool(*node, diags);
-  }
+  const std::optional<std::string> uneven = object->Word("uneven", {"error", "chunk", "balanced"});
+  if (uneven == "chunk") value->uneven = UnevenRule::kChunk;
+  if (uneven == "balanced") value->uneven = UnevenRule::kBalanced;
+  value->replicate_if_fewer = object->Bool("replicate_if_fewer").value_or(false);
 }
 
 void ReadPad(ObjectReader* object, Diagnostics* diags, ValueSpec* value) {
   ReadOptional(object, "multiple", diags, &value->multiple);
   ReadOptional(object, "to", diags, &value->to);
   if (value->multiple.has_value() == value->to.has_value()) {
-    diags->Error(value->to ? DiagnosticCode::kBadValue : DiagnosticCode::kMissingKey, value->span,
-                 "'pad' takes one of 'multiple' and 'to'");
+    diags->Error(value->to ? DiagnosticCode::kBadValue : DiagnosticCode::kMissingKey,
+                 BraceOf(object->node()), "'pad' takes one of 'multiple' and 'to'");
   }
-  if (const JsonNode* node = object->Optional("fill")) value->fill = ReadFill(*node, diags);
+  value->fill = ReadFill(object);
 }
 
 // `in`: one value, or a list of them for the operations that join.
@@ -157,8 +144,7 @@ ValueSpec ReadValue(const JsonNode& node, Diagnostics* diags) {
     return value;
   }
   ObjectReader object(node, "an operation", diags);
-  const JsonNode* op_node = object.Required("op");
-  const std::optional<ValueOp> op = op_node == nullptr ? std::nullopt : ReadOp(*op_node, diags);
+  const std::optional<ValueOp> op = ReadOp(&object);
   // Without an operation nothing tells which keys belong here.
   if (!op) return value;
   value.op = *op;
@@ -189,7 +175,7 @@ ValueSpec ReadValue(const JsonNode& node, Diagnostics* diags) {
     case ValueOp::kCat: break;
   }
   ReadInputs(&object, *op == ValueOp::kCat || *op == ValueOp::kGroupCat, diags, &value);
-  object.Finish();
+  std::ignore = object.Finish();
   return value;
 }
 
