@@ -30,6 +30,8 @@ inline constexpr int64_t kSlotAlignBytes = 256;  // offset of each slice or mess
 inline constexpr int64_t kCutAlignBytes = 16;    // where the schedule may cut inside a class
 inline constexpr uint32_t kMaxOpsPerRound = 32;  // network operations of one rank
 inline constexpr uint32_t kMaxSourcesPerSlice = 4;
+inline constexpr size_t kMaxPlanDims = 64;       // of a super-tensor, a param or a fill
+inline constexpr int64_t kMaxPlanBytes = int64_t{1} << 60;  // of all that a plan moves or stores
 
 using Digest = std::array<uint8_t, 32>;
 

@@ -7,16 +7,20 @@
 //   2. sends those messages, forwards to its children the slices it received in round r - 1, and
 //      receives this round's slices into receive slot r % kRecvSlots;
 //   3. copies out of the slices that landers of its domain (itself included) received in round r
-//      whatever it needs, into its params.
+//      whatever it needs, into its params: one operation per slice and run of adjacent pieces whose
+//      classes it needs.
 // Step 3 of round r must be over, on every rank of the domain, before the lander receives in round
 // r + kRecvSlots. Slices of one rank and round lie in its slot in the order of their trees, messages
 // in the pack slot likewise, each offset rounded up to kSlotAlignBytes.
 // A slice enters its tree at the round R of its injects; position p receives it in round
 // R + TreeDepth(kind, p) from position TreeParent(kind, p).
+// An arena is kRecvSlots receive slots, then kPackSlots pack slots. docs/plan.md tells the same for
+// people.
 #ifndef RESHARD_RUNTIME_PLAN_PROGRAM_H_
 #define RESHARD_RUNTIME_PLAN_PROGRAM_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -26,6 +30,8 @@ namespace reshard {
 // Positions are 0 (the head) .. member_count - 1. TreeParent needs position > 0.
 uint32_t TreeParent(PlanTreeKind kind, uint32_t position);
 uint32_t TreeDepth(PlanTreeKind kind, uint32_t position);
+// The positions whose parent is `position`, rising.
+std::vector<uint32_t> TreeChildren(PlanTreeKind kind, uint32_t position, uint32_t member_count);
 
 // Bytes [begin, begin + extent) of tree `tree`'s stream, entering the tree in `round`.
 struct Slice {
@@ -40,6 +46,7 @@ enum class OpKind : uint8_t {
 #include "runtime/plan/op_kinds.def"
 #undef RESHARD_OP
 };
+std::string_view OpKindText(OpKind kind);  // "pack"
 
 // Offsets are bytes in the arena of the rank that owns them: receive slots first, then pack slots.
 struct Op {
@@ -65,7 +72,7 @@ struct ProgramIndex {
   std::vector<uint32_t> first_slice;     // per tree; one more at the end
   std::vector<uint32_t> slice_injects;   // indices of injects by (tree, round, begin)
   std::vector<uint32_t> first_inject;    // per slice, into slice_injects; one more at the end
-  std::vector<uint32_t> member_trees;    // (tree, position) pairs by rank: parallel arrays
+  std::vector<uint32_t> member_trees;    // (tree, position) pairs by (rank, tree): parallel arrays
   std::vector<uint32_t> member_positions;
   std::vector<uint32_t> first_member;    // per rank index (plan.ranks); one more at the end
   std::vector<std::vector<uint32_t>> domain_ranks;  // per domain: its ranks, rising

@@ -41,6 +41,8 @@ struct VerifyReport {
 };
 
 // Bounds rules: indices, counts, ranges, orders. LoadPlan runs them; the others need them to hold.
+// Checks slice-coverage whole and of tree-shape that no tree has two landers in one domain, because
+// the cost of expanding a rank rests on both.
 VerifyReport VerifyBounds(const Plan& plan, const VerifyOptions& options);
 // Local rules of one rank: its params covered exactly once, its slots, its order of operations.
 VerifyReport VerifyRank(const Plan& plan, uint32_t rank, const VerifyOptions& options);
