@@ -6,8 +6,8 @@
 //
 // Time is counted in steps: round r of execution e is step e * rounds + r + 1, so that a step only
 // grows over the life of a transport and a signal of an earlier execution never passes for one of
-// this. Step 0 is "nothing yet". No call waits past its deadline, allocates memory once the
-// transport is made, or returns success after an Abort of any rank.
+// this. Step 0 is "nothing yet". No call waits past its deadline or after an Abort of any rank, and
+// none allocates memory once the transport is made.
 #ifndef RESHARD_RUNTIME_EXEC_BACKEND_H_
 #define RESHARD_RUNTIME_EXEC_BACKEND_H_
 

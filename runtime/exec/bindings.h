@@ -39,6 +39,13 @@ std::vector<ParamSpec> ParamsOfRank(const Plan& plan, uint32_t rank);
 
 class Bindings {
  public:
+  Bindings() = default;
+  // Prepared copies point into it, so it moves and is never copied.
+  Bindings(Bindings&&) = default;
+  Bindings& operator=(Bindings&&) = default;
+  Bindings(const Bindings&) = delete;
+  Bindings& operator=(const Bindings&) = delete;
+
   // The buffers of the instances of a family; empty when this rank has none.
   std::span<uint8_t* const> instances(uint32_t family) const { return instances_[family]; }
 

@@ -1,7 +1,8 @@
 // Gathering param bytes into messages and scattering messages into params, prepared once.
 //
 // A CopyList holds nests of equal runs with their buffer addresses resolved and their bounds
-// checked, flat in memory; running a range of it touches nothing else.
+// checked, flat in memory; running a range of it touches nothing else. Running uses scratch memory
+// of the list: one thread at a time.
 #ifndef RESHARD_RUNTIME_EXEC_PACK_H_
 #define RESHARD_RUNTIME_EXEC_PACK_H_
 
@@ -16,16 +17,16 @@
 
 namespace reshard {
 
-// Nests [first, end) of a CopyList.
+// Nests [first, end) of a list.
 struct CopyRange {
-  uint32_t first = 0;
-  uint32_t end = 0;
+  size_t first = 0;
+  size_t end = 0;
 };
 
 class CopyList {
  public:
-  // Appends nests of one message of `message_bytes` bytes. Error when one leaves its buffer or the
-  // message, which only a plan that was not verified can cause.
+  // Appends the nests of one message of `message_bytes` bytes. Error when a nest leaves its buffer
+  // or the message, which only a plan that was not verified can cause. `bindings` outlives the list.
   StatusOr<CopyRange> Append(const Plan& plan, const Bindings& bindings,
                              std::span<const RunNest> nests, int64_t message_bytes);
   // Bytes that the nests of a range move.
@@ -37,29 +38,32 @@ class CopyList {
   void Scatter(CopyRange range, const uint8_t* message);
 
  private:
+  // Rows of runs: the innermost dim inside one instance, then the outer dims, then the message.
   struct Nest {
-    uint8_t* const* instances = nullptr;  // of the family; null: `base` is an address
-    uint8_t* base = nullptr;              // of the first run, where every run is in one instance
+    uint8_t* const* instances = nullptr;
     int64_t base_instance = 0;
     int64_t base_bytes = 0;
     int64_t run_bytes = 0;
+    int64_t row_runs = 1;         // runs of a row
+    int64_t row_stride_bytes = 0;
     int64_t message_offset = 0;
-    int64_t bytes = 0;
-    uint32_t first_dim = 0;
-    uint32_t dim_count = 0;
+    int64_t row_count = 1;
+    size_t first_dim = 0;         // outer dims in dims_
+    size_t dim_count = 0;
   };
+  // Calls visit(address of the row's first run, message offset of the row) for each row.
   template <class Visit>
   void ForEachRow(const Nest& nest, Visit visit);
 
   std::vector<Nest> nests_;
   std::vector<RunNest::Dim> dims_;
-  std::vector<std::vector<uint8_t*>> tables_;  // per family used: its instances
-  std::vector<int64_t> index_;                 // scratch: position in the outer dims
+  std::vector<int64_t> index_;  // scratch: position in the outer dims
 };
 
-// Bytes that every execution sets to zero.
+// Regions that every execution sets to zero.
 class FillList {
  public:
+  // Adds the regions of a fill in every instance that is bound. Error when one leaves its buffer.
   Status Append(const Plan& plan, const Bindings& bindings, const PlanFill& fill);
   void Zero();
 
@@ -67,8 +71,9 @@ class FillList {
   struct Nest {
     uint8_t* base = nullptr;
     int64_t run_bytes = 0;
-    uint32_t first_dim = 0;
-    uint32_t dim_count = 0;
+    int64_t run_count = 1;
+    size_t first_dim = 0;
+    size_t dim_count = 0;
   };
   std::vector<Nest> nests_;
   std::vector<PlanFillDim> dims_;

@@ -43,7 +43,10 @@ struct LoopbackMemory {
   int64_t source_bytes = 0;
   int64_t destination_bytes = 0;
   int64_t staging_bytes = 0;
-  int64_t total() const { return source_bytes + destination_bytes + staging_bytes; }
+  int64_t table_bytes = 0;  // about the params, an estimate
+  int64_t total() const {
+    return source_bytes + destination_bytes + staging_bytes + table_bytes;
+  }
 };
 // Error when the sum does not exist in 64 bits.
 StatusOr<LoopbackMemory> LoopbackMemoryOf(const Plan& plan);
@@ -60,10 +63,11 @@ class LoopbackJob {
   static StatusOr<std::unique_ptr<LoopbackJob>> Create(const Plan& plan);
   ~LoopbackJob();
 
-  // By (rank, family, instance). New destination buffers and external params hold 0xA5.
+  // By (rank, family, instance). All bytes are kUnsetByte until somebody writes them.
+  static constexpr uint8_t kUnsetByte = 0xA5;
   std::span<const LoopbackParam> params() const { return params_; }
-  std::span<const LoopbackParam> params_of(uint32_t rank_index) const;
-  uint32_t rank_count() const { return static_cast<uint32_t>(executors_.size()); }
+  std::span<const LoopbackParam> params_of(size_t rank_index) const;
+  size_t rank_count() const { return executors_.size(); }
 
   // One execution on all ranks; returns the failure of the rank that failed first, by name.
   Status Execute(std::chrono::nanoseconds timeout);

@@ -20,7 +20,6 @@ namespace reshard {
 struct LoopbackRank {
   uint32_t rank = 0;
   int64_t arena_bytes = 0;
-  uint32_t peer_count = 0;  // ranks that it sends to or receives from
 };
 
 class LoopbackWorld {
