@@ -41,7 +41,7 @@ struct RoutedTree {
 struct RoutedStream {
   std::vector<DomainId> domains;  // rising: every domain that gets these bytes through the stream
   std::vector<RoutedTree> trees;  // together their landers are one rank of each domain
-  std::vector<ClassRange> bytes;  // covers each byte once; the schedule chooses the order
+  std::vector<ClassRange> bytes;  // covers each byte once; what one source can send is adjacent
   bool local = false;
 };
 
@@ -51,12 +51,14 @@ struct PortLoad {
   int64_t receive_bytes = 0;
 };
 
-// A cut that no schedule can beat: `bytes` must pass through `nics` in one direction.
-// seconds = bytes / sum of their bandwidths.
+// A cut that no schedule can beat: `bytes` must pass through all NICs of `domains` together, in one
+// direction, which takes at least bytes / bytes_per_s. Ingress of a domain: the classes that a rank
+// of it needs and no rank of it holds. Injection of a set of domains: the classes, once each, all
+// of whose holders are in the set and that some rank outside needs.
 struct CutWitness {
   enum class Kind : uint8_t { kIngress, kInjection };
   Kind kind = Kind::kIngress;
-  std::vector<DomainId> domains;  // ingress: one; injection: those that hold all copies
+  std::vector<DomainId> domains;  // rising; ingress: one
   int64_t bytes = 0;
   int64_t bytes_per_s = 0;
 };
@@ -64,7 +66,7 @@ struct CutWitness {
 struct Routing {
   std::vector<RoutedStream> streams;
   std::vector<PortLoad> loads;        // one per NIC
-  std::vector<CutWitness> witnesses;  // the binding one first
+  std::vector<CutWitness> witnesses;  // the tightest ones, the binding one first
 };
 
 struct RouteOptions {

@@ -22,6 +22,14 @@ struct ScheduleOptions {
   int64_t max_staging_bytes = int64_t{256} << 20;  // per rank
 };
 
+// What one rank receives and packs at most in a round, multiples of kSlotAlignBytes. Ranks differ
+// much: a rank that only sends needs no receive slots.
+struct RankSlots {
+  Rank rank = 0;
+  int64_t recv_slot_bytes = 0;
+  int64_t pack_slot_bytes = 0;
+};
+
 struct Schedule {
   std::vector<PlanStream> streams;      // pieces in stream order
   std::vector<PlanPiece> pieces;
@@ -29,8 +37,7 @@ struct Schedule {
   std::vector<Rank> tree_members;
   std::vector<PlanInject> injects;      // by (source, round, tree)
   uint32_t round_count = 0;
-  int64_t recv_slot_bytes = 0;
-  int64_t pack_slot_bytes = 0;
+  std::vector<RankSlots> slots;         // rising by rank; ranks not listed need no staging
 };
 
 // Error: staging-infeasible (names the smallest feasible limit).
