@@ -175,7 +175,9 @@ TEST_CASE("syntax errors point at the byte") {
                                                          {"not", "t"},
                                                          {"min(1,)", ")"},
                                                          {"a # 1", "#"}};
-  for (const auto& [text, part] : cases) CHECK_MESSAGE(Failure(text)[0] == part, text);
+  for (const auto& text_and_part : cases) {
+    CHECK_MESSAGE(Failure(text_and_part[0])[0] == text_and_part[1], text_and_part[0]);
+  }
   CHECK(Failure("stag(3)")[1] == "'stag' is not a function, did you mean 'stage'?");
   CHECK(Failure("1 < 2 < 3")[1] == "comparisons do not chain: join them with 'and'");
 }
