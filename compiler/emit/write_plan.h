@@ -1,4 +1,4 @@
-// Plan bytes from the results of the passes.
+// MakePlan: a Plan from the results of the passes. Its bytes are SerializePlan's work.
 #ifndef RESHARD_COMPILER_EMIT_WRITE_PLAN_H_
 #define RESHARD_COMPILER_EMIT_WRITE_PLAN_H_
 
@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "compiler/emit/serialize_plan.h"
 #include "compiler/layout/layout.h"
 #include "compiler/layout/logical_table.h"
 #include "compiler/layout/topology.h"
 #include "compiler/route/routing.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/transfer/transfer_set.h"
-#include "runtime/base/status.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -31,10 +31,6 @@ struct PlanInputs {
 
 // Fills tables, slot sizes and totals.
 Plan MakePlan(const PlanInputs& inputs);
-
-// The bytes of the file, with section and root digests. Equal plans give equal bytes. Error when
-// they would not fit a FlatBuffer (2 GiB).
-StatusOr<std::vector<uint8_t>> SerializePlan(const Plan& plan);
 
 }  // namespace reshard
 

@@ -3,12 +3,11 @@
 // Checks the identifier, the version, the FlatBuffers structure, every section digest and the root
 // digest, then the bounds rules (every index, count and range). What it returns can be indexed
 // safely; whether it is right is for verify.h. Never trusts a number in the file for an allocation:
-// memory is bounded by a small multiple of the file's size and by `max_bytes`.
+// memory is bounded by a small multiple of the file's size and by the options.
 #ifndef RESHARD_RUNTIME_PLAN_LOAD_PLAN_H_
 #define RESHARD_RUNTIME_PLAN_LOAD_PLAN_H_
 
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 
@@ -18,7 +17,8 @@
 namespace reshard {
 
 struct LoadOptions {
-  uint64_t max_bytes = uint64_t{1} << 31;  // of the file
+  uint64_t max_bytes = uint64_t{1} << 31;             // of the file
+  uint64_t max_rank_set_members = uint64_t{1} << 26;  // of all rank sets together
 };
 
 struct LoadedPlan {
