@@ -201,7 +201,7 @@ struct PlanCut {
 };
 
 struct PlanTotals {
-  int64_t source_bytes = 0;       // stored on the source side, all ranks
+  int64_t source_bytes = 0;       // stored on the source side, all ranks; without external params
   int64_t destination_bytes = 0;
   int64_t network_bytes = 0;      // between domains, every hop counted
   int64_t scaleup_bytes = 0;      // copied from a lander to another rank of its domain
