@@ -1,0 +1,38 @@
+// RunChecked: executes a plan on loopback with identifying content and compares every byte.
+#ifndef RESHARD_RUNTIME_RUN_CHECKED_RUN_H_
+#define RESHARD_RUNTIME_RUN_CHECKED_RUN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "runtime/base/status.h"
+#include "runtime/plan/plan.h"
+#include "runtime/run/explain_difference.h"
+
+namespace reshard {
+
+struct CheckedRunOptions {
+  bool check = true;
+  uint32_t executions = 1;
+  std::chrono::nanoseconds timeout = std::chrono::seconds(60);  // of one wait for another rank
+};
+
+struct CheckedRunResult {
+  std::vector<std::chrono::nanoseconds> elapsed;  // per execution
+  int64_t max_staging_bytes = 0;                  // largest arena really allocated
+  int64_t compared_bytes = 0;                     // over all executions
+  int64_t wrong_bytes = 0;
+  std::optional<ContentDifference> first;                // of the lowest rank that differs
+  bool ok() const { return wrong_bytes == 0; }
+};
+
+// `plan` has passed VerifyPlan. Every execution has source content of its own, so that one which
+// moves nothing is caught; the run ends after the first that leaves a wrong byte. Without `check`,
+// content is written once and nothing is compared.
+StatusOr<CheckedRunResult> RunChecked(const Plan& plan, const CheckedRunOptions& options);
+
+}  // namespace reshard
+
+#endif  // RESHARD_RUNTIME_RUN_CHECKED_RUN_H_
