@@ -15,15 +15,20 @@ std::string_view CodeText(DiagnosticCode code) {
   return "";
 }
 
+Diagnostic& Diagnostics::Add(Severity severity, DiagnosticCode code, Span span, std::string text,
+                             size_t* count) {
+  Diagnostic entry = {severity, code, span, std::move(text), {}};
+  if (++*count <= kMaxKept) return entries_.emplace_back(std::move(entry));
+  dropped_ = std::move(entry);
+  return dropped_;
+}
+
 Diagnostic& Diagnostics::Error(DiagnosticCode code, Span span, std::string text) {
-  ++error_count_;
-  entries_.push_back({Severity::kError, code, span, std::move(text), {}});
-  return entries_.back();
+  return Add(Severity::kError, code, span, std::move(text), &error_count_);
 }
 
 Diagnostic& Diagnostics::Warning(DiagnosticCode code, Span span, std::string text) {
-  entries_.push_back({Severity::kWarning, code, span, std::move(text), {}});
-  return entries_.back();
+  return Add(Severity::kWarning, code, span, std::move(text), &warning_count_);
 }
 
 }  // namespace reshard

@@ -74,13 +74,16 @@ struct Diagnostic {
 
 class Diagnostics {
  public:
+  static constexpr size_t kMaxKept = 10'000;
+
   // Both return the new entry so that a caller can append notes; the reference is valid until the
-  // next call.
+  // next call. Of each kind the first kMaxKept are kept and the rest is only counted, so that a
+  // hostile file of millions of mistakes cannot fill the memory.
   Diagnostic& Error(DiagnosticCode code, Span span, std::string text);
   Diagnostic& Warning(DiagnosticCode code, Span span, std::string text);
 
   size_t error_count() const { return error_count_; }
-  size_t warning_count() const { return entries_.size() - error_count_; }
+  size_t warning_count() const { return warning_count_; }
   bool has_errors() const { return error_count_ != 0; }
   const std::vector<Diagnostic>& entries() const { return entries_; }
 
@@ -95,8 +98,13 @@ class Diagnostics {
   void Print(const SourceMap& sources, size_t max_errors, std::ostream& out) const;
 
  private:
+  Diagnostic& Add(Severity severity, DiagnosticCode code, Span span, std::string text,
+                  size_t* count);
+
   std::vector<Diagnostic> entries_;
+  Diagnostic dropped_;  // what a caller may append notes to when the entry is not kept
   size_t error_count_ = 0;
+  size_t warning_count_ = 0;
 };
 
 // ", did you mean 'x'?" for the closest of `known` by edit distance, or "" when none is close.

@@ -85,6 +85,21 @@ TEST_CASE("what is beyond the limit is counted, errors and warnings apart") {
         std::string::npos);
 }
 
+TEST_CASE("millions of mistakes are counted, not kept") {
+  Diagnostics diags;
+  for (size_t i = 0; i < Diagnostics::kMaxKept + 5; ++i) {
+    diags.Error(DiagnosticCode::kBadValue, {}, "e").notes.push_back({{}, "n"});
+  }
+  diags.Warning(DiagnosticCode::kUnusedTensor, {}, "w");
+  CHECK(diags.entries().size() == Diagnostics::kMaxKept + 1);
+  CHECK(diags.error_count() == Diagnostics::kMaxKept + 5);
+  CHECK(diags.warning_count() == 1);
+  const std::string text = Printed(SourceMap(), diags, 1);
+  CHECK(text ==
+        "error: e [bad-value]\nnote: n\nwarning: w [unused-tensor]\n10004 more errors not shown\n");
+  CHECK(Printed(SourceMap(), diags, 0).find("\n5 more errors not shown\n") != std::string::npos);
+}
+
 TEST_CASE("tabs are spaces in both lines, carriage returns are no text") {
   SourceMap sources;
   const uint32_t file = sources.Add("a", "\t\"k\":\t\"v\"\r\nnext\r\n");

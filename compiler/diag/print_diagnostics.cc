@@ -113,19 +113,15 @@ void Diagnostics::Print(const SourceMap& sources, size_t max_errors, std::ostrea
   std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic* a, const Diagnostic* b) {
     return std::tie(a->span.file, a->span.begin) < std::tie(b->span.file, b->span.begin);
   });
-  size_t left[2] = {0, 0};
   size_t shown[2] = {0, 0};
   for (const Diagnostic* entry : sorted) {
     const size_t kind = entry->severity == Severity::kError ? 0 : 1;
-    if (max_errors != 0 && shown[kind] == max_errors) {
-      ++left[kind];
-      continue;
-    }
+    if (max_errors != 0 && shown[kind] == max_errors) continue;
     ++shown[kind];
     PrintEntry(sources, *entry, out);
   }
-  PrintLeftOff(left[0], "error", out);
-  PrintLeftOff(left[1], "warning", out);
+  PrintLeftOff(error_count_ - shown[0], "error", out);
+  PrintLeftOff(warning_count_ - shown[1], "warning", out);
 }
 
 }  // namespace reshard

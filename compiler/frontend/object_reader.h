@@ -77,6 +77,7 @@ class ObjectReader {
   bool ok() const { return ok_; }
   void MarkBad() { ok_ = false; }
   const JsonNode& node() const { return node_; }
+  const std::string& what() const { return what_; }
   // "'key' of the node type 'dgx'", for messages about a member.
   std::string Describe(std::string_view key) const;
 

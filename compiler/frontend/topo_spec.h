@@ -1,13 +1,15 @@
 // TopoSpec: a topology file as written, one field per JSON key, every field with its span.
 //
-// Made by ReadTopoSpec, which checks form only. The language: docs/topology.md and
-// schemas/topo.schema.json. Descriptive keys are checked for type and then dropped.
+// Made by ReadTopoSpec, which checks form only: keys, types, ranges of numbers, lists. Whether
+// names and numbers fit together is checked when a Topology is built. Descriptive keys are checked
+// for type and then dropped. The language: docs/topology.md and schemas/topo.schema.json.
 #ifndef RESHARD_COMPILER_FRONTEND_TOPO_SPEC_H_
 #define RESHARD_COMPILER_FRONTEND_TOPO_SPEC_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,62 +18,85 @@
 
 namespace reshard {
 
-// A decimal bandwidth in GB/s as exact bytes per second, a latency in us as nanoseconds.
+inline constexpr uint32_t kMaxGpusPerNode = 1024;
+inline constexpr uint32_t kMaxNicsPerNode = 1024;
+inline constexpr size_t kMaxNicSpecs = 65536;  // over all node types
+inline constexpr uint32_t kMaxTopologyRank = (1u << 20) - 1;
+// 10^6 GB/s: beyond any fabric, and small enough that sums over a topology stay in 64 bits.
+inline constexpr int64_t kMaxBytesPerSecond = 1'000'000'000'000'000;
+
+// A decimal bandwidth in GB/s as exact bytes per second.
 struct Located64 {
   int64_t value = 0;
   Span span;
 };
 struct LocatedText {
   std::string value;
+  Span span;  // with the quotes
+};
+// A list of names in the order written, expanded.
+struct HostList {
+  std::vector<std::string> names;
   Span span;
+};
+
+enum class PciePath : uint8_t {
+#define RESHARD_PCIE_PATH(name, text, meaning) name,
+#include "compiler/frontend/pcie_paths.def"
+#undef RESHARD_PCIE_PATH
 };
 
 // One NIC of a node type, already expanded from the "for" form.
 struct NicSpec {
   LocatedText name;
-  Located64 bytes_per_s;
-  std::vector<uint32_t> gpus;  // attached GPUs ("gpu" or "gpus", or the nearest ones by "path")
+  int64_t bytes_per_s = 0;
+  std::vector<uint32_t> gpus;  // "gpu" or "gpus": those that have this NIC as their own
   std::optional<int32_t> rail;
   std::optional<uint32_t> numa;
-  // GPU index -> PCIe distance word (PIX, PXB, PHB, NODE, SYS), where "path" is given per GPU.
-  std::vector<std::pair<uint32_t, std::string>> path;
-  bool gdr = true;
+  std::optional<PciePath> path;  // one word: to the NIC's own GPUs, else to its NUMA node's
+  std::vector<std::pair<uint32_t, PciePath>> gpu_paths;  // GPU index -> distance
+  bool gdr = true;   // false: traffic is copied through host memory
+  bool c2c = false;  // reached through the GPU's link to the CPU
   Span span;
+};
+
+// Sets of GPU indices: NUMA nodes, PCIe switches.
+using GpuSets = std::vector<std::vector<uint32_t>>;
+
+struct PcieSpec {  // bytes per second, 0: not stated
+  int64_t gpu_bytes_per_s = 0;
+  int64_t same_switch_bytes_per_s = 0;
+  int64_t cross_switch_bytes_per_s = 0;
+  int64_t cross_numa_bytes_per_s = 0;
+  int64_t host_bounce_bytes_per_s = 0;
+  bool p2p = true;
+  GpuSets switches;
 };
 
 struct NodeTypeSpec {
   LocatedText name;
   uint32_t gpus = 0;
-  int64_t copy_bytes_per_s = 0;  // gpu.local_copy_bw
-  int64_t memory_bytes = 0;      // gpu.mem_gb
-  std::vector<std::vector<uint32_t>> numa;
-  struct Pcie {
-    int64_t gpu_bytes_per_s = 0;
-    int64_t same_switch_bytes_per_s = 0;
-    int64_t cross_switch_bytes_per_s = 0;
-    int64_t cross_numa_bytes_per_s = 0;
-    int64_t host_bounce_bytes_per_s = 0;
-    bool p2p = true;
-    std::vector<std::vector<uint32_t>> switches;
-  };
-  std::optional<Pcie> pcie;
+  int64_t copy_bytes_per_s = 0;  // gpu.local_copy_bw, 0: not stated
+  int64_t memory_bytes = 0;      // gpu.mem_gb, 0: not stated
   int64_t inter_numa_bytes_per_s = 0;
+  int64_t c2c_bytes_per_s = 0;
+  GpuSets numa;
+  PcieSpec pcie;
   std::vector<NicSpec> nics;
-  Span span;
 };
 
 struct NodeSpec {
-  std::vector<std::string> names;  // expanded, in order
+  HostList nodes;
   LocatedText type;
   std::optional<LocatedText> group;
-  Span names_span;
 };
 
 struct ScaleupSpec {
-  LocatedText name;  // may hold "{node}"
+  LocatedText name;  // "{node}" stands for the node's name
   bool per_node = false;
-  std::vector<std::string> nodes;  // expanded, when not per node
-  Located64 bytes_per_s;
+  // The members of a multi-node domain; for a per-node one the nodes that have it (absent: all).
+  std::optional<HostList> nodes;
+  int64_t bytes_per_s = 0;
   int64_t latency_ns = 0;
   Span span;
 };
@@ -82,16 +107,17 @@ struct FabricSpec {
   Kind kind = Kind::kFlat;
   struct Group {
     LocatedText name;
-    std::vector<std::string> nodes;
-    Span nodes_span;
-    std::optional<Located64> uplink_bytes_per_s_per_leaf;
+    std::optional<HostList> nodes;            // absent: the nodes that name this group
+    int64_t uplink_bytes_per_s_per_leaf = 0;  // 0: not stated
     uint32_t leaf_per_rail = 1;
+    Span span;
   };
   std::vector<Group> groups;
-  uint32_t rails = 0;
-  // Thousandths: 2.0 is 2000.
-  std::optional<int64_t> oversubscription_milli;
-  int64_t total_bytes_per_s = 0;  // bw_total
+  std::optional<uint32_t> rails;
+  Span rails_span;
+  // Millionths: 2.0 is 2,000,000.
+  std::optional<Located64> oversubscription_micro;
+  int64_t total_bytes_per_s = 0;  // bw_total, 0: not stated
   int64_t latency_ns = 0;         // "lat", or that of same_rail_same_group
   int64_t cross_rail_latency_ns = 0;
   int64_t cross_group_latency_ns = 0;
@@ -99,15 +125,17 @@ struct FabricSpec {
 };
 
 struct RankRangeSpec {
-  std::vector<uint32_t> ranks;     // expanded, in order
-  std::vector<std::string> nodes;  // expanded, in order; ranks fill their GPUs node after node
-  std::optional<uint32_t> gpu;     // the {"rank","node","gpu"} form
-  Span ranks_span, nodes_span;
+  std::vector<uint32_t> ranks;  // in the order written
+  Span ranks_span;
+  HostList nodes;              // ranks fill the GPUs of these nodes, node after node
+  std::vector<uint32_t> gpus;  // of each node, in this order; empty: all
+  Span gpus_span;
 };
 
 struct OverrideSpec {
+  // A NIC of one node, or a rank.
   std::optional<LocatedText> node, nic;
-  std::optional<Located64> bytes_per_s;
+  int64_t bytes_per_s = 0;
   std::optional<uint32_t> rank;
   bool excluded = false;
   Span span;
@@ -119,16 +147,10 @@ struct TopoSpec {
   std::vector<NodeTypeSpec> node_types;
   std::vector<NodeSpec> nodes;
   std::vector<ScaleupSpec> scaleup;
-  std::vector<FabricSpec> fabrics;
+  std::optional<FabricSpec> fabric;
   std::vector<RankRangeSpec> ranks;
   std::vector<OverrideSpec> overrides;
 };
-
-// "su0n[00-31,40]" as Slurm expands it, "a,b[1-2]" too. Reports syntax errors and more than
-// kMaxHosts names, before expanding.
-inline constexpr size_t kMaxHosts = 1u << 20;
-[[nodiscard]] bool ExpandHostList(const LocatedText& list, Diagnostics* diags,
-                                  std::vector<std::string>* out);
 
 [[nodiscard]] bool ReadTopoSpec(const JsonNode& root, Diagnostics* diags, TopoSpec* out);
 

@@ -29,10 +29,10 @@ struct Node {
 };
 
 struct Nic {
-  std::string name;        // "train00/mlx5_3"
+  std::string name;  // "train00/mlx5_3"
   NodeId node = 0;
   int64_t bytes_per_s = 0;
-  int32_t rail = -1;       // -1: none
+  int32_t rail = -1;  // -1: none
 };
 
 // A set of GPUs on one scale-up fabric; a GPU without one is a domain of its own.
@@ -50,11 +50,11 @@ struct RankSite {
   uint32_t gpu = 0;
   DomainId domain = 0;
   GroupId group = kNone;
-  std::vector<NicId> nics;         // nearest ones: its traffic is spread by their bandwidth
-  int64_t host_bytes_per_s = 0;    // PCIe or host-bounce limit between GPU and NIC, 0: none
-  int64_t copy_bytes_per_s = 0;    // local_copy_bw, 0: not stated
-  int64_t memory_bytes = 0;        // mem_gb, 0: not stated
-  bool excluded = false;           // by an override: sends and receives nothing
+  std::vector<NicId> nics;       // nearest ones: its traffic is spread by their bandwidth
+  int64_t host_bytes_per_s = 0;  // PCIe or host-bounce limit between GPU and NIC, 0: none
+  int64_t copy_bytes_per_s = 0;  // local_copy_bw, 0: not stated
+  int64_t memory_bytes = 0;      // mem_gb, 0: not stated
+  bool excluded = false;         // by an override: sends and receives nothing
 };
 
 // Nodes behind shared uplinks of an oversubscribed fabric.
