@@ -68,16 +68,26 @@ class ContentCheck {
 }  // namespace
 
 StatusOr<CheckedRunResult> RunChecked(const Plan& plan, const CheckedRunOptions& options) {
+  const auto enter = [&options](RunPhase phase, uint32_t execution) {
+    if (options.on_phase) options.on_phase(phase, execution);
+  };
+  enter(RunPhase::kPrepare, 0);
   StatusOr<std::unique_ptr<LoopbackJob>> created = LoopbackJob::Create(plan);
   if (!created.ok()) return created.status();
   LoopbackJob& job = **created;
   ContentCheck content(plan, job);
   CheckedRunResult result;
   for (uint32_t e = 0; e < options.executions && result.ok(); ++e) {
-    if (options.check || e == 0) content.Fill(e);
+    if (options.check || e == 0) {
+      enter(RunPhase::kFill, e);
+      content.Fill(e);
+    }
+    enter(RunPhase::kExecute, e);
     RESHARD_RETURN_IF_ERROR(job.Execute(options.timeout));
     result.elapsed.push_back(job.stats().elapsed);
-    if (options.check) content.Compare(e, &result);
+    if (!options.check) continue;
+    enter(RunPhase::kCompare, e);
+    content.Compare(e, &result);
   }
   result.max_staging_bytes = job.stats().max_staging_bytes;
   return result;

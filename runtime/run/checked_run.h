@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <vector>
 
@@ -13,10 +14,14 @@
 
 namespace reshard {
 
+enum class RunPhase : uint8_t { kPrepare, kFill, kExecute, kCompare };
+
 struct CheckedRunOptions {
   bool check = true;
   uint32_t executions = 1;
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);  // of one wait for another rank
+  // Called before each phase, for progress; may be empty.
+  std::function<void(RunPhase phase, uint32_t execution)> on_phase = nullptr;
 };
 
 struct CheckedRunResult {

@@ -1,0 +1,69 @@
+#include "runtime/run/run_args.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+namespace reshard {
+namespace {
+
+constexpr double kMaxTimeoutSeconds = 86400;
+constexpr uint32_t kMaxExecutions = 1'000'000;
+
+constexpr char kDescription[] =
+    "Executes a transfer plan on this machine and, with --check, compares every byte.";
+constexpr char kFooter[] =
+    "Examples:\n"
+    "  reshard-run plan.fb --check\n"
+    "  reshard-run plan.fb --check --repeat 3 --json\n"
+    "  reshard-run plan.fb --repeat 20 --max-memory 8GB\n"
+    "\n"
+    "Exit status: 0 executed (with --check: every byte is right); 1 the plan is wrong;\n"
+    "2 it could not be judged: usage, an unreadable plan, too little memory, a timeout; 3 our bug.";
+
+}  // namespace
+
+std::optional<RunArgs> ParseRunArgs(const std::vector<std::string>& arguments, std::ostream& out,
+                                    std::ostream& err, RunExit* exit_code) {
+  RunArgs args;
+  std::string backend = "loopback";
+  double timeout_seconds = 60;
+  uint64_t max_memory_bytes = 0;
+  CLI::App app{kDescription};
+  app.name("reshard-run");
+  app.footer(kFooter);
+  app.add_option("plan", args.plan, "plan file that reshardc wrote; - is standard input")
+      ->required();
+  app.add_option("--backend", backend, "how ranks are connected: loopback, all in this process")
+      ->check(CLI::IsMember({"loopback"}))
+      ->capture_default_str();
+  app.add_flag("--check", args.check,
+               "write identifying content into all source params and compare every byte of all "
+               "destination params");
+  app.add_option("--repeat", args.executions, "number of executions")
+      ->check(CLI::Range(1U, kMaxExecutions))
+      ->capture_default_str();
+  app.add_option("--timeout", timeout_seconds, "seconds that a rank waits for another one")
+      ->check(CLI::Range(0.001, kMaxTimeoutSeconds))
+      ->capture_default_str();
+  CLI::Option* const max_memory =
+      app.add_option("--max-memory", max_memory_bytes,
+                     "refuse a plan that needs more, e.g. 8GB or 512MiB (default: 80 % of what is "
+                     "available)")
+          ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+  app.add_flag("--json", args.json, "print one JSON object");
+  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+  try {
+    app.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    *exit_code = app.exit(error, out, err) == 0 ? RunExit::kYes : RunExit::kCannotJudge;
+    return std::nullopt;
+  }
+  args.timeout = std::chrono::nanoseconds(static_cast<int64_t>(timeout_seconds * 1e9));
+  if (max_memory->count() > 0) {
+    args.max_memory_bytes =
+        static_cast<int64_t>(std::min<uint64_t>(max_memory_bytes, uint64_t{INT64_MAX}));
+  }
+  return args;
+}
+
+}  // namespace reshard
