@@ -92,12 +92,13 @@ void ReadInputs(ObjectReader* object, bool list, Diagnostics* diags, ValueSpec* 
   }
 }
 
-// "S(d)", "R", "_S(d,f)", "P".
+// "S(d)", "R", "_S(d,f)", "P" (also "P(sum)", as DTensor prints it).
 class PlacementParser {
  public:
   explicit PlacementParser(std::string_view text) : rest_(text) {}
 
   bool Parse(PlacementSpec* out) {
+    if (rest_.starts_with("P(") && rest_.ends_with(")")) rest_ = "P";
     if (rest_ == "R" || rest_ == "P") {
       out->kind = rest_ == "R" ? PlacementSpec::Kind::kReplicate : PlacementSpec::Kind::kPartial;
       return true;

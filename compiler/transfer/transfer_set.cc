@@ -4,6 +4,7 @@
 #include <map>
 #include <numeric>
 #include <string>
+#include <unordered_map>
 #include <utility>
 
 #include "compiler/transfer/coverage.h"
@@ -57,7 +58,7 @@ class TransferBuilder {
   WorkBudget work_{kMaxWork};
   std::vector<AxisWeights> weights_;  // per super-tensor
   std::vector<ClassedCell> cells_;
-  std::map<std::pair<RankSetId, RankSetId>, ClassId> class_ids_;
+  std::unordered_map<uint64_t, ClassId> class_ids_;  // by holders and needers; only looked up
 };
 
 bool TransferBuilder::TooLarge(SuperId super) {
@@ -185,8 +186,8 @@ PlaceRange TransferBuilder::NextRange(Side side, SuperId super, size_t* next) co
 }
 
 ClassId TransferBuilder::ClassOf(RankSetId holders, RankSetId needers) {
-  const auto [entry, added] =
-      class_ids_.try_emplace({holders, needers}, static_cast<ClassId>(out_->classes.size()));
+  const auto [entry, added] = class_ids_.try_emplace(
+      uint64_t{holders} << 32 | needers, static_cast<ClassId>(out_->classes.size()));
   if (added) out_->classes.push_back({holders, needers, 0, 0, 0});
   return entry->second;
 }

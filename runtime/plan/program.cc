@@ -46,31 +46,46 @@ std::vector<uint32_t> FirstOfEach(std::vector<uint32_t> counts) {
   return counts;
 }
 
-void IndexSlices(const Plan& plan, ProgramIndex* index) {
-  std::vector<uint32_t> counts(plan.trees.size(), 0);
-  for (const PlanInject& inject : plan.injects) ++counts[inject.tree];
-  std::vector<uint32_t> next = FirstOfEach(std::move(counts));
-  const std::vector<uint32_t> first_of_tree = next;
-  index->slice_injects.resize(plan.injects.size());
-  for (uint32_t i = 0; i < plan.injects.size(); ++i) {
-    index->slice_injects[next[plan.injects[i].tree]++] = i;
+// The injects by (tree, round, begin). The table is by source, so each tree's part is gathered round
+// by round with two counting passes: a sort would dominate loading a large plan.
+std::vector<uint32_t> InjectsByTree(const Plan& plan, std::vector<uint32_t>* first_of_tree) {
+  uint32_t last_round = 0;
+  for (const PlanInject& inject : plan.injects) last_round = std::max(last_round, inject.round);
+  std::vector<uint32_t> round_counts(plan.injects.empty() ? 0 : size_t{last_round} + 1, 0);
+  std::vector<uint32_t> tree_counts(plan.trees.size(), 0);
+  for (const PlanInject& inject : plan.injects) {
+    ++round_counts[inject.round];
+    ++tree_counts[inject.tree];
   }
+  std::vector<uint32_t> next = FirstOfEach(std::move(round_counts));
+  std::vector<uint32_t> by_round(plan.injects.size());
+  for (uint32_t i = 0; i < plan.injects.size(); ++i) by_round[next[plan.injects[i].round]++] = i;
+  *first_of_tree = FirstOfEach(std::move(tree_counts));
+  next = *first_of_tree;
+  std::vector<uint32_t> by_tree(plan.injects.size());
+  for (const uint32_t i : by_round) by_tree[next[plan.injects[i].tree]++] = i;
+  return by_tree;
+}
+
+void IndexSlices(const Plan& plan, ProgramIndex* index) {
+  std::vector<uint32_t> first_of_tree;
+  index->slice_injects = InjectsByTree(plan, &first_of_tree);
   for (uint32_t tree = 0; tree < plan.trees.size(); ++tree) {
-    const auto first = index->slice_injects.begin() + first_of_tree[tree];
-    const auto last = index->slice_injects.begin() + first_of_tree[tree + 1];
-    std::sort(first, last, [&plan](uint32_t a, uint32_t b) {
-      const PlanInject& x = plan.injects[a];
-      const PlanInject& y = plan.injects[b];
-      return std::tie(x.round, x.begin, a) < std::tie(y.round, y.begin, b);
-    });
     index->first_slice.push_back(static_cast<uint32_t>(index->slices.size()));
-    for (auto it = first; it != last; ++it) {
-      const PlanInject& inject = plan.injects[*it];
-      if (it == first || index->slices.back().round != inject.round) {
-        index->first_inject.push_back(static_cast<uint32_t>(it - index->slice_injects.begin()));
-        index->slices.push_back({tree, inject.round, inject.begin, 0});
+    const auto last = index->slice_injects.begin() + first_of_tree[tree + 1];
+    for (auto it = index->slice_injects.begin() + first_of_tree[tree]; it != last;) {
+      const uint32_t round = plan.injects[*it].round;
+      auto end = it;
+      int64_t extent = 0;
+      while (end != last && plan.injects[*end].round == round) {
+        extent += plan.injects[*end++].extent;
       }
-      index->slices.back().extent += inject.extent;
+      std::sort(it, end, [&plan](uint32_t a, uint32_t b) {
+        return std::tie(plan.injects[a].begin, a) < std::tie(plan.injects[b].begin, b);
+      });
+      index->first_inject.push_back(static_cast<uint32_t>(it - index->slice_injects.begin()));
+      index->slices.push_back({tree, round, plan.injects[*it].begin, extent});
+      it = end;
     }
   }
   index->first_slice.push_back(static_cast<uint32_t>(index->slices.size()));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/checked_math.h"
+#include "runtime/plan/program.h"
 #include "runtime/plan/verify.h"
 
 namespace reshard {
@@ -533,49 +534,44 @@ void Checker::CheckInjects() {
   }
 }
 
-// The injects of a tree in the order of their bytes: no gap, no overlap, whole slices together. Here
-// and not among the global rules, because the cost of expanding a rank rests on it.
+// The injects of a slice are one run, and the slices of a tree cover its stream once. Here and not
+// among the global rules, because the cost of expanding a rank rests on it.
 void Checker::CheckSlices() {
-  std::vector<uint32_t> first(plan_.trees.size() + 1, 0);
-  for (const PlanInject& inject : plan_.injects) ++first[inject.tree + 1];
-  for (size_t t = 0; t < plan_.trees.size(); ++t) first[t + 1] += first[t];
-  struct Part {
-    int64_t begin, extent;
-    uint32_t round;
-  };
-  std::vector<Part> parts(plan_.injects.size());
-  std::vector<uint32_t> next = first;
-  for (const PlanInject& inject : plan_.injects) {
-    parts[next[inject.tree]++] = {inject.begin, inject.extent, inject.round};
+  const ProgramIndex index = BuildProgramIndex(plan_);
+  for (size_t s = 0; s < index.slices.size(); ++s) {
+    int64_t next = index.slices[s].begin;
+    for (uint32_t i = index.first_inject[s]; i < index.first_inject[s + 1]; ++i) {
+      const PlanInject& inject = plan_.injects[index.slice_injects[i]];
+      if (inject.begin != next) {
+        Add(VerifyRule::kSliceCoverage,
+            Item("tree", inject.tree) + (", " + Item("round", inject.round)),
+            "the injects are not one run: byte " + std::to_string(std::min(next, inject.begin)) +
+                (inject.begin > next ? " is in none" : " is in two"));
+        return;
+      }
+      next += inject.extent;
+    }
   }
-  std::vector<uint32_t> rounds;
+  const auto by_begin = [](const Slice& a, const Slice& b) {
+    return std::tie(a.begin, a.extent) < std::tie(b.begin, b.extent);
+  };
   for (size_t t = 0; t < plan_.trees.size(); ++t) {
-    const auto begin = parts.begin() + first[t];
-    const auto end = parts.begin() + first[t + 1];
-    std::sort(begin, end, [](const Part& a, const Part& b) {
-      return std::tie(a.begin, a.extent) < std::tie(b.begin, b.extent);
-    });
+    std::vector<Slice> slices(index.slices.begin() + index.first_slice[t],
+                              index.slices.begin() + index.first_slice[t + 1]);
+    if (!std::is_sorted(slices.begin(), slices.end(), by_begin)) {
+      std::sort(slices.begin(), slices.end(), by_begin);
+    }
     int64_t covered = 0;
-    rounds.clear();
-    for (auto part = begin; part != end; ++part) {
-      if (part->begin != covered) {
+    const int64_t bytes = plan_.streams[plan_.trees[t].stream].bytes;
+    slices.push_back({0, 0, bytes, 0});  // the end, which has to be reached
+    for (const Slice& slice : slices) {
+      if (slice.begin != covered) {
         Add(VerifyRule::kSliceCoverage, Item("tree", t),
-            "byte " + std::to_string(std::min(part->begin, covered)) + " of its stream is sent " +
-                (part->begin > covered ? "by no inject" : "by two injects"));
+            "byte " + std::to_string(std::min(slice.begin, covered)) + " of its stream is sent " +
+                (slice.begin > covered ? "by no inject" : "by two injects"));
         break;
       }
-      covered += part->extent;
-      if (rounds.empty() || rounds.back() != part->round) rounds.push_back(part->round);
-    }
-    const int64_t bytes = plan_.streams[plan_.trees[t].stream].bytes;
-    if (covered < bytes && report_.violations.empty()) {
-      Add(VerifyRule::kSliceCoverage, Item("tree", t),
-          "byte " + std::to_string(covered) + " of its stream is sent by no inject");
-    }
-    std::sort(rounds.begin(), rounds.end());
-    if (std::adjacent_find(rounds.begin(), rounds.end()) != rounds.end()) {
-      Add(VerifyRule::kSliceCoverage, Item("tree", t),
-          "the injects of one round are not a contiguous run of its stream");
+      covered += slice.extent;
     }
   }
 }

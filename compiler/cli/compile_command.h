@@ -1,0 +1,30 @@
+// reshardc compile: three files in, a plan file out.
+#ifndef RESHARD_COMPILER_CLI_COMPILE_COMMAND_H_
+#define RESHARD_COMPILER_CLI_COMPILE_COMMAND_H_
+
+#include <cstddef>
+#include <optional>
+#include <ostream>
+#include <string>
+
+#include "compiler/cli/exit_code.h"
+#include "compiler/cli/file_system.h"
+#include "compiler/pipeline.h"
+
+namespace reshard {
+
+struct CompileArgs {
+  std::string train, infer, topo;
+  std::string output;               // empty: compile and report only
+  std::optional<Stage> dump_after;  // print this stage's result instead of writing a plan
+  CompileOptions options;
+  size_t max_errors = 20;
+  bool json = false;
+};
+
+ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& out,
+                    std::ostream& err);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_CLI_COMPILE_COMMAND_H_

@@ -1,0 +1,95 @@
+#include "compiler/cli/file_system.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+namespace reshard {
+namespace {
+
+std::string ErrnoText() { return std::strerror(errno); }
+
+StatusOr<std::string> ReadDescriptor(int descriptor, uint64_t max_bytes) {
+  std::string text;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t got = ::read(descriptor, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return Status(StatusCode::kIoError, "cannot read: " + ErrnoText());
+    if (got == 0) return text;
+    text.append(buffer, static_cast<size_t>(got));
+    if (text.size() > max_bytes) {
+      return Status(StatusCode::kLimitExceeded,
+                    "larger than the limit of " + std::to_string(max_bytes) + " bytes");
+    }
+  }
+}
+
+Status WriteDescriptor(int descriptor, std::span<const uint8_t> bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::write(descriptor, bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return Status(StatusCode::kIoError, "cannot write: " + ErrnoText());
+    bytes = bytes.subspan(static_cast<size_t>(put));
+  }
+  return Status();
+}
+
+// Outputs get the permissions that a plainly created file would have.
+mode_t DefaultFileMode() {
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  return static_cast<mode_t>(0666 & ~mask);
+}
+
+// Whether `path` is something that a rename must not replace, such as /dev/null or a pipe.
+bool IsSpecialFile(const std::string& path) {
+  struct stat info {};
+  return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode);
+}
+
+}  // namespace
+
+StatusOr<std::string> RealFileSystem::Read(const std::string& path, uint64_t max_bytes) {
+  if (path == "-") return ReadDescriptor(STDIN_FILENO, max_bytes);
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return Status(errno == ENOENT ? StatusCode::kNotFound : StatusCode::kIoError,
+                  "cannot open: " + ErrnoText());
+  }
+  StatusOr<std::string> text = ReadDescriptor(descriptor, max_bytes);
+  ::close(descriptor);
+  return text;
+}
+
+Status RealFileSystem::Write(const std::string& path, std::span<const uint8_t> bytes) {
+  if (path == "-") return WriteDescriptor(STDOUT_FILENO, bytes);
+  if (IsSpecialFile(path)) {
+    const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (descriptor < 0) return Status(StatusCode::kIoError, "cannot open: " + ErrnoText());
+    const Status status = WriteDescriptor(descriptor, bytes);
+    ::close(descriptor);
+    return status;
+  }
+  std::string temporary = path + ".XXXXXX";
+  const int descriptor = ::mkstemp(temporary.data());
+  if (descriptor < 0) return Status(StatusCode::kIoError, "cannot create: " + ErrnoText());
+  Status status = WriteDescriptor(descriptor, bytes);
+  if (status.ok() && ::fchmod(descriptor, DefaultFileMode()) != 0) {
+    status = Status(StatusCode::kIoError, "cannot set its permissions: " + ErrnoText());
+  }
+  if (::close(descriptor) != 0 && status.ok()) {
+    status = Status(StatusCode::kIoError, "cannot write: " + ErrnoText());
+  }
+  if (status.ok() && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    status = Status(StatusCode::kIoError, "cannot rename: " + ErrnoText());
+  }
+  if (!status.ok()) ::unlink(temporary.c_str());
+  return status;
+}
+
+}  // namespace reshard

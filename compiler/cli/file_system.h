@@ -1,0 +1,31 @@
+// FileSystem: the files that commands read and write, as an interface so that tests can stand in.
+#ifndef RESHARD_COMPILER_CLI_FILE_SYSTEM_H_
+#define RESHARD_COMPILER_CLI_FILE_SYSTEM_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "runtime/base/status.h"
+
+namespace reshard {
+
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  // The whole file; "-" is standard input. At most `max_bytes`.
+  virtual StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) = 0;
+  // Writes a temporary file beside `path`, then renames it: a reader sees the old or the new file,
+  // never a part. "-" is standard output.
+  virtual Status Write(const std::string& path, std::span<const uint8_t> bytes) = 0;
+};
+
+class RealFileSystem final : public FileSystem {
+ public:
+  StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) override;
+  Status Write(const std::string& path, std::span<const uint8_t> bytes) override;
+};
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_CLI_FILE_SYSTEM_H_

@@ -1,0 +1,84 @@
+// The naive interpreter of layouts: what each rank stores, one rank, template and instance at a
+// time, with plain numbers.
+//
+// It is the outside opinion that `reshardc verify --inputs` and the tests compare with. It shares
+// only the parsed expressions and Eval with the compiler: no super-tensors, no symbolic loops, its
+// own ranges, names and shapes. Costs grow with what the ranks store, written out.
+#ifndef RESHARD_COMPILER_PLAN_TOOLS_NAIVE_LAYOUT_H_
+#define RESHARD_COMPILER_PLAN_TOOLS_NAIVE_LAYOUT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/frontend/layout_spec.h"
+#include "compiler/plan_tools/naive_view.h"
+#include "runtime/base/dtype.h"
+
+namespace reshard {
+
+struct NaiveTensor {
+  std::string name;
+  DType dtype = DType::kBf16;
+  std::vector<int64_t> shape;
+};
+
+// Every logical tensor of both sides, one by one, and the aliases.
+class NaiveTensors {
+ public:
+  // Either side may be null. False once `error` says what is wrong.
+  bool Make(const LayoutSpec* source, const LayoutSpec* destination, std::string* error);
+
+  const std::vector<NaiveTensor>& tensors() const { return tensors_; }
+  // The number of the tensor called `name`, an alias's too.
+  std::optional<uint32_t> Find(std::string_view name) const;
+
+ private:
+  bool AddSide(const LayoutSpec& spec, std::string* error);
+  bool AddAliases(const LayoutSpec& spec, std::string* error);
+
+  struct TextHash {
+    using is_transparent = void;
+    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
+  };
+  std::vector<NaiveTensor> tensors_;
+  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> by_name_;
+  std::unordered_map<std::string, std::string, TextHash, std::equal_to<>> aliases_;
+};
+
+struct NaiveParam {
+  std::string name;
+  std::vector<std::string> shares;
+  bool external = false;  // no pieces
+  NaiveView view;
+
+  int64_t bytes() const { return view.element_count() * DTypeBytes(view.dtype); }
+};
+
+// One side's layout. Refers to the spec and the tensors, which have to outlive it.
+class NaiveLayout {
+ public:
+  ~NaiveLayout();
+  NaiveLayout();
+  bool Make(const LayoutSpec& spec, const NaiveTensors& tensors, std::string* error);
+
+  // Ranks of all meshes and explicit params, rising.
+  const std::vector<uint32_t>& ranks() const;
+  // The coordinates of `rank` on mesh `mesh`, outermost axis first; nullopt when it is not on it.
+  std::optional<std::vector<int64_t>> Coordinates(std::string_view mesh, uint32_t rank) const;
+  // What `rank` stores: templates in the order of the file, then explicit params.
+  bool Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error) const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_PLAN_TOOLS_NAIVE_LAYOUT_H_

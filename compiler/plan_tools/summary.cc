@@ -1,0 +1,146 @@
+#include "compiler/plan_tools/summary.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <set>
+#include <vector>
+
+#include "compiler/plan_tools/units.h"
+
+namespace reshard {
+namespace {
+
+int64_t Product(const std::vector<int64_t>& extents) {
+  int64_t product = 1;
+  for (const int64_t extent : extents) product *= extent;
+  return product;
+}
+
+// The NICs that the ranks of `domains` use.
+std::set<uint32_t> NicsOf(const Plan& plan, const std::vector<uint32_t>& domains) {
+  std::set<uint32_t> nics;
+  for (const PlanSite& site : plan.sites) {
+    if (std::find(domains.begin(), domains.end(), site.domain) == domains.end()) continue;
+    nics.insert(site.nics.begin(), site.nics.end());
+  }
+  return nics;
+}
+
+// "8 NICs at 50 GB/s", or the sum where their rates differ.
+std::string DescribeNics(const Plan& plan, const std::set<uint32_t>& nics, int64_t bytes_per_s) {
+  if (nics.empty()) return FormatRate(bytes_per_s);
+  bool equal = true;
+  for (const uint32_t nic : nics) {
+    equal = equal && plan.nics[nic].bytes_per_s == plan.nics[*nics.begin()].bytes_per_s;
+  }
+  const std::string count = std::to_string(nics.size()) + (nics.size() == 1 ? " NIC" : " NICs");
+  if (equal) return count + " at " + FormatRate(plan.nics[*nics.begin()].bytes_per_s);
+  return count + " at " + FormatRate(bytes_per_s) + " together";
+}
+
+std::string DescribeDomains(const Plan& plan, const std::vector<uint32_t>& domains) {
+  std::string text;
+  constexpr size_t kShown = 2;
+  for (size_t i = 0; i < domains.size() && i < kShown; ++i) {
+    text += (i == 0 ? "" : ", ") + plan.domains[domains[i]].name;
+  }
+  if (domains.size() > kShown) text += " and " + std::to_string(domains.size() - kShown) + " more";
+  return text;
+}
+
+// Ranks of `ranks` per domain index, rising, each once.
+std::vector<uint32_t> DomainsOf(const std::vector<uint32_t>& domain_of_site, const Plan& plan,
+                                const RankList& ranks) {
+  std::vector<uint32_t> domains;
+  size_t site = 0;
+  for (const Rank rank : ranks) {
+    while (site < plan.sites.size() && plan.sites[site].rank < rank) ++site;
+    if (site < plan.sites.size() && plan.sites[site].rank == rank) {
+      domains.push_back(domain_of_site[site]);
+    }
+  }
+  std::sort(domains.begin(), domains.end());
+  domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
+  return domains;
+}
+
+}  // namespace
+
+std::string DescribeCut(const Plan& plan, const PlanCut& cut) {
+  const std::string kind = cut.kind == PlanCutKind::kIngress ? "ingress of " : "injection from ";
+  return kind + DescribeDomains(plan, cut.domains) + ": " + FormatBytes(cut.bytes) + " over " +
+         DescribeNics(plan, NicsOf(plan, cut.domains), cut.bytes_per_s);
+}
+
+PlanSummary Summarize(const Plan& plan) {
+  PlanSummary summary;
+  for (const PlanSuper& super : plan.supers) summary.tensors += Product(super.loop_extent);
+  std::set<Rank> ranks[2];
+  for (const PlanFamily& family : plan.families) {
+    SideSummary& side = family.side == PlanSide::kSource ? summary.source : summary.destination;
+    const RankList& set = plan.rank_sets[family.rank_set];
+    const int64_t buffers = Product(family.loop_extent) * static_cast<int64_t>(set.size());
+    side.params += buffers;
+    side.bytes += buffers * family.bytes;
+    ranks[static_cast<size_t>(family.side)].insert(set.begin(), set.end());
+  }
+  summary.source.ranks = static_cast<int64_t>(ranks[0].size());
+  summary.destination.ranks = static_cast<int64_t>(ranks[1].size());
+
+  std::vector<uint32_t> domain_of_site;
+  for (const PlanSite& site : plan.sites) domain_of_site.push_back(site.domain);
+  std::set<uint32_t> fed;
+  for (const PlanClass& cls : plan.classes) {
+    const std::vector<uint32_t> have = DomainsOf(domain_of_site, plan, plan.rank_sets[cls.holders]);
+    const std::vector<uint32_t> need = DomainsOf(domain_of_site, plan, plan.rank_sets[cls.needers]);
+    for (const uint32_t domain : need) {
+      if (std::binary_search(have.begin(), have.end(), domain)) continue;
+      fed.insert(domain);
+      summary.needed_network_bytes += cls.bytes;
+    }
+  }
+  summary.domains_fed = static_cast<int64_t>(fed.size());
+  if (!plan.cuts.empty()) summary.binding_cut = DescribeCut(plan, plan.cuts.front());
+  const PlanTotals& totals = plan.header.totals;
+  if (totals.bound_ns > 0) {
+    summary.ratio = static_cast<double>(totals.predicted_ns) / static_cast<double>(totals.bound_ns);
+  }
+  return summary;
+}
+
+void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,
+                  std::ostream& out) {
+  const PlanTotals& totals = plan.header.totals;
+  const auto row = [&](const char* name) -> std::ostream& {
+    return out << std::left << std::setw(12) << name << std::right;
+  };
+  const auto side = [&](const SideSummary& of) {
+    return FormatCount(of.ranks) + " ranks, " + FormatCount(of.params) + " params, " +
+           FormatBytes(of.bytes);
+  };
+  row("tensors") << FormatCount(summary.tensors) << " in "
+                 << FormatCount(static_cast<int64_t>(plan.classes.size())) << " classes\n";
+  row("source") << side(summary.source) << "\n";
+  row("destination") << side(summary.destination) << "\n";
+  row("network") << FormatBytes(totals.network_bytes) << " in " << FormatCount(totals.messages)
+                 << " messages";
+  if (summary.needed_network_bytes > 0) {
+    out << " into " << FormatCount(summary.domains_fed) << " domains, "
+        << FormatRatio(static_cast<double>(totals.network_bytes) /
+                       static_cast<double>(summary.needed_network_bytes))
+        << "x what they need";
+  }
+  out << "\n";
+  row("scale-up") << FormatBytes(totals.scaleup_bytes) << " between ranks of a domain, "
+                  << FormatBytes(totals.local_bytes) << " inside ranks\n";
+  row("time") << FormatNanoseconds(totals.predicted_ns) << " predicted in "
+              << FormatCount(totals.rounds) << " rounds\n";
+  if (totals.bound_ns > 0) {
+    row("bound") << FormatNanoseconds(totals.bound_ns) << " (" << summary.binding_cut << "), ratio "
+                 << FormatRatio(summary.ratio) << "\n";
+  }
+  row("staging") << FormatBinary(totals.max_staging_bytes) << " on the busiest rank\n";
+  row("plan") << FormatBytes(plan_bytes) << "\n";
+}
+
+}  // namespace reshard

@@ -1,0 +1,39 @@
+// PlanSummary: the figures of a plan that people look at first.
+#ifndef RESHARD_COMPILER_PLAN_TOOLS_SUMMARY_H_
+#define RESHARD_COMPILER_PLAN_TOOLS_SUMMARY_H_
+
+#include <cstdint>
+#include <ostream>
+#include <string>
+
+#include "runtime/plan/plan.h"
+
+namespace reshard {
+
+struct SideSummary {
+  int64_t ranks = 0;
+  int64_t params = 0;  // param buffers, all ranks together
+  int64_t bytes = 0;   // stored, all ranks together
+};
+
+struct PlanSummary {
+  int64_t tensors = 0;  // logical
+  SideSummary source, destination;
+  int64_t domains_fed = 0;           // domains that get bytes over the network
+  int64_t needed_network_bytes = 0;  // each byte once into each domain that needs and lacks it
+  std::string binding_cut;           // in words; empty when nothing crosses the network
+  double ratio = 0;                  // predicted time / bound; 0 when there is no bound
+};
+
+PlanSummary Summarize(const Plan& plan);
+
+// "ingress of infer03: 470.2 GB over 8 NICs at 50 GB/s".
+std::string DescribeCut(const Plan& plan, const PlanCut& cut);
+
+// The lines that `compile` and `show` open with.
+void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,
+                  std::ostream& out);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_PLAN_TOOLS_SUMMARY_H_

@@ -1,0 +1,103 @@
+#include "compiler/plan_tools/units.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+
+namespace reshard {
+namespace {
+
+struct Unit {
+  std::string_view text;
+  int64_t bytes;
+};
+constexpr std::array<Unit, 7> kUnits = {{{"B", 1},
+                                         {"KiB", int64_t{1} << 10},
+                                         {"MiB", int64_t{1} << 20},
+                                         {"GiB", int64_t{1} << 30},
+                                         {"kB", 1'000},
+                                         {"MB", 1'000'000},
+                                         {"GB", 1'000'000'000}}};
+constexpr int64_t kMaxParsedBytes = int64_t{1} << 62;
+
+// `value` with up to `digits` digits after the point, without trailing zeros.
+std::string Trimmed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  std::string out = text;
+  if (out.find('.') == std::string::npos) return out;
+  while (out.back() == '0') out.pop_back();
+  if (out.back() == '.') out.pop_back();
+  return out;
+}
+
+std::string Fixed(double value, int digits) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+}  // namespace
+
+std::optional<int64_t> ParseBytes(std::string_view text) {
+  size_t digits = 0;
+  int64_t value = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') {
+    value = value * 10 + (text[digits] - '0');
+    if (++digits > 18) return std::nullopt;
+  }
+  if (digits == 0) return std::nullopt;
+  std::string_view unit = text.substr(digits);
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  if (unit.empty()) return value;
+  for (const Unit& known : kUnits) {
+    if (unit != known.text) continue;
+    if (value > kMaxParsedBytes / known.bytes) return std::nullopt;
+    return value * known.bytes;
+  }
+  return std::nullopt;
+}
+
+std::string FormatBytes(int64_t bytes) {
+  const double value = static_cast<double>(bytes);
+  if (bytes < 1'000) return std::to_string(bytes) + " B";
+  if (bytes < 1'000'000) return Fixed(value / 1e3, 1) + " kB";
+  if (bytes < 1'000'000'000) return Fixed(value / 1e6, 1) + " MB";
+  if (bytes < 10'000'000'000'000) return Fixed(value / 1e9, 1) + " GB";
+  return Fixed(value / 1e12, 2) + " TB";
+}
+
+std::string FormatBinary(int64_t bytes) {
+  const double value = static_cast<double>(bytes);
+  if (bytes < 1024) return std::to_string(bytes) + " B";
+  if (bytes < int64_t{1} << 20) return Trimmed(value / 1024, 1) + " KiB";
+  if (bytes < int64_t{1} << 30) return Trimmed(value / (1 << 20), 1) + " MiB";
+  return Trimmed(value / (1 << 30), 1) + " GiB";
+}
+
+std::string FormatCount(int64_t count) {
+  const std::string digits = std::to_string(count);
+  const size_t first = digits[0] == '-' ? 1 : 0;
+  std::string text;
+  for (size_t i = 0; i < digits.size(); ++i) {
+    if (i > first && (digits.size() - i) % 3 == 0) text += ',';
+    text += digits[i];
+  }
+  return text;
+}
+
+std::string FormatNanoseconds(int64_t ns) {
+  const double value = static_cast<double>(ns);
+  if (ns < 1'000) return std::to_string(ns) + " ns";
+  if (ns < 1'000'000) return Fixed(value / 1e3, 1) + " us";
+  if (ns < 1'000'000'000) return Fixed(value / 1e6, 2) + " ms";
+  return Fixed(value / 1e9, 3) + " s";
+}
+
+std::string FormatRate(int64_t bytes_per_s) {
+  return Trimmed(static_cast<double>(bytes_per_s) / 1e9, 3) + " GB/s";
+}
+
+std::string FormatRatio(double ratio) { return Fixed(ratio, 3); }
+
+}  // namespace reshard

@@ -1,0 +1,25 @@
+// Numbers for people: sizes, times and counts in text, and sizes read from options.
+#ifndef RESHARD_COMPILER_PLAN_TOOLS_UNITS_H_
+#define RESHARD_COMPILER_PLAN_TOOLS_UNITS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace reshard {
+
+// "64MiB", "1.5 GB" is refused: a whole number and B, KiB, MiB, GiB, kB, MB or GB; bytes without a
+// unit. nullopt when malformed, negative or over 2^62.
+std::optional<int64_t> ParseBytes(std::string_view text);
+
+std::string FormatBytes(int64_t bytes);       // "470.2 GB", "32 B": decimal units
+std::string FormatBinary(int64_t bytes);      // "64 MiB", "192.5 MiB": for memory
+std::string FormatCount(int64_t count);       // "36,945"
+std::string FormatNanoseconds(int64_t ns);    // "3.362 s", "20.0 us"
+std::string FormatRate(int64_t bytes_per_s);  // "50 GB/s"
+std::string FormatRatio(double ratio);        // "1.021"
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_PLAN_TOOLS_UNITS_H_

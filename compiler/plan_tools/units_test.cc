@@ -1,0 +1,39 @@
+#include "compiler/plan_tools/units.h"
+
+#include "doctest/doctest.h"
+
+namespace reshard {
+namespace {
+
+TEST_CASE("sizes are read with and without a unit") {
+  CHECK(ParseBytes("4096") == 4096);
+  CHECK(ParseBytes("64MiB") == int64_t{64} << 20);
+  CHECK(ParseBytes("64 MiB") == int64_t{64} << 20);
+  CHECK(ParseBytes("2GB") == 2'000'000'000);
+  for (const char* bad :
+       {"", "MiB", "-1", "1.5GB", "64mib", "9999999999999999999", "1 TB", "1MiBx"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(ParseBytes(bad).has_value());
+  }
+  CHECK_FALSE(ParseBytes("999999999999GiB").has_value());
+}
+
+TEST_CASE("numbers for people") {
+  CHECK(FormatBytes(32) == "32 B");
+  CHECK(FormatBytes(470'200'000'000) == "470.2 GB");
+  CHECK(FormatBytes(11'200'000'000'000) == "11.20 TB");
+  CHECK(FormatBinary(int64_t{64} << 20) == "64 MiB");
+  CHECK(FormatBinary((int64_t{1} << 30) + (int64_t{1} << 29)) == "1.5 GiB");
+  CHECK(FormatCount(0) == "0");
+  CHECK(FormatCount(999) == "999");
+  CHECK(FormatCount(36945) == "36,945");
+  CHECK(FormatCount(-1234567) == "-1,234,567");
+  CHECK(FormatNanoseconds(20'000) == "20.0 us");
+  CHECK(FormatNanoseconds(3'362'000'000) == "3.362 s");
+  CHECK(FormatRate(50'000'000'000) == "50 GB/s");
+  CHECK(FormatRate(23'500'000'000) == "23.5 GB/s");
+  CHECK(FormatRatio(1.0206) == "1.021");
+}
+
+}  // namespace
+}  // namespace reshard

@@ -1,0 +1,60 @@
+// What a rank stores, element by element: small layouts only. Lets tests compare interpreters of
+// layouts with each other and with vectors.
+#ifndef RESHARD_TESTS_VECTORS_STORED_PARAMS_H_
+#define RESHARD_TESTS_VECTORS_STORED_PARAMS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/diag/diagnostics.h"
+#include "compiler/frontend/json_node.h"
+#include "compiler/frontend/layout_spec.h"
+#include "compiler/plan_tools/naive_layout.h"
+
+namespace reshard {
+
+// Origins of elements, row-major: OriginOf(tensor, index), or a fill.
+inline constexpr int64_t kStoredZeroFill = -1;
+inline constexpr int64_t kStoredKeepFill = -2;
+struct StoredParam {
+  std::vector<int64_t> shape;
+  std::vector<int64_t> origins;
+  bool operator==(const StoredParam&) const = default;
+};
+using StoredParams = std::map<std::string, StoredParam>;
+
+int64_t RowMajor(const std::vector<int64_t>& coords, const std::vector<int64_t>& shape);
+// The JSON document at `path`, which has to be good.
+JsonNode ReadJsonFile(const std::string& path);
+int64_t IntegerOf(const JsonNode& node);
+std::vector<int64_t> IntegersOf(const JsonNode& node);
+// As JSON text, for layouts made of vectors.
+std::string JsonText(const std::vector<int64_t>& values);
+
+// A layout that declares its own logical tensors.
+class TestLayout {
+ public:
+  explicit TestLayout(const std::string& text);
+
+  const LayoutSpec& spec() const { return spec_; }
+  const NaiveLayout& naive() const { return naive_; }
+  // What element `index` of tensor `name` is called in StoredParam::origins.
+  int64_t OriginOf(const std::string& name, int64_t index) const;
+
+  // What the naive interpreter says; nullopt, with a reason in `error`, when it refuses.
+  std::optional<StoredParams> Naive(uint32_t rank, std::string* error) const;
+
+ private:
+  SourceMap sources_;
+  LayoutSpec spec_;
+  NaiveTensors tensors_;
+  NaiveLayout naive_;
+};
+
+}  // namespace reshard
+
+#endif  // RESHARD_TESTS_VECTORS_STORED_PARAMS_H_
