@@ -127,6 +127,42 @@ TEST_CASE("PCIe boxes: a shared far NIC, copies through the host, domains of one
   CHECK(built.NicNames(9) == Names{"old0/eth0"});
 }
 
+TEST_CASE("every key of the language at once") {
+  const Built built = FromFile("all_keys.json");
+  REQUIRE_MESSAGE(built.ok, built.Printed());
+  const Topology& topology = built.topology;
+  // 8 trays, the two of rack 2 that have ranks, two boxes.
+  CHECK(topology.nodes.size() == 12);
+  CHECK(topology.sites.size() == 42);
+  CHECK(topology.fabric_bytes_per_s == 4000 * kGiga);
+  CHECK(topology.latency_ns == 5000);
+  CHECK(topology.cross_rail_latency_ns == 8000);
+  CHECK(topology.cross_group_latency_ns == 9500);
+  // Half of 8 trays with 4 NICs of 48 GB/s; two leaves on each of two rails.
+  CHECK(topology.groups[0].uplink_bytes_per_s == 768 * kGiga);
+  CHECK(topology.groups[1].uplink_bytes_per_s == 192 * kGiga);
+  CHECK(topology.domains[0].name == "nvl");
+  CHECK(topology.domains[0].ranks.size() == 32);
+  CHECK(topology.domains[1].name == "r2t0/gpu2");
+  CHECK(topology.domains.back().name == "pair-box1");
+  CHECK(topology.domains.back().ranks == RankList{40, 41});
+  CHECK(built.Site(7).excluded);
+  CHECK(topology.nics[built.Site(6).nics[0]].name == "r0t1/m2");
+  CHECK(topology.nics[built.Site(6).nics[0]].bytes_per_s == 24 * kGiga);
+  CHECK(built.Site(35).gpu == 2);
+  CHECK(built.Site(34).gpu == 3);
+  CHECK(built.Site(34).group == 1);
+  CHECK(built.NicNames(36) == Names{"box0/own"});
+  CHECK(built.NicNames(37) == Names{"box0/shared"});
+  CHECK(built.NicNames(38) == Names{"box0/far"});
+  CHECK(built.Site(36).host_bytes_per_s == 22 * kGiga);
+  CHECK(built.Site(37).host_bytes_per_s == 9 * kGiga);
+  CHECK(built.Site(38).host_bytes_per_s == 22 * kGiga);
+  CHECK(built.Site(39).host_bytes_per_s == 18 * kGiga);
+  CHECK(built.Site(0).host_bytes_per_s == 360 * kGiga);
+  CHECK(built.Site(39).copy_bytes_per_s == 350'500'000'000);
+}
+
 TEST_CASE("every example builds") {
   const struct {
     std::string name;
