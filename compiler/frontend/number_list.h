@@ -19,8 +19,8 @@ inline constexpr size_t kMaxHostNameBytes = 255;
 
 // What all lists of one file may still expand to.
 struct ListBudget {
-  size_t entries = size_t{1} << 22;
-  size_t name_bytes = size_t{1} << 27;
+  size_t entries = size_t{1} << 21;
+  size_t name_bytes = size_t{1} << 26;
 };
 
 // "0-63,70": rising or not, in the order written. `span` is that of the text without quotes.
