@@ -31,13 +31,13 @@ struct RankSlots {
 };
 
 struct Schedule {
-  std::vector<PlanStream> streams;      // pieces in stream order
+  std::vector<PlanStream> streams;  // pieces in stream order
   std::vector<PlanPiece> pieces;
   std::vector<PlanTree> trees;
   std::vector<Rank> tree_members;
-  std::vector<PlanInject> injects;      // by (source, round, tree)
+  std::vector<PlanInject> injects;  // by (source, round, tree)
   uint32_t round_count = 0;
-  std::vector<RankSlots> slots;         // rising by rank; ranks not listed need no staging
+  std::vector<RankSlots> slots;  // rising by rank; ranks not listed need no staging
 };
 
 // Error: staging-infeasible (names the smallest feasible limit).

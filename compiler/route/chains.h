@@ -1,0 +1,35 @@
+// Chains: the landers of one stream put in order and cut into chains of nearly equal length.
+#ifndef RESHARD_COMPILER_ROUTE_CHAINS_H_
+#define RESHARD_COMPILER_ROUTE_CHAINS_H_
+
+#include <cstdint>
+#include <unordered_set>
+#include <vector>
+
+#include "compiler/layout/topology.h"
+#include "compiler/route/ports.h"
+#include "runtime/base/rank_set.h"
+
+namespace reshard {
+
+// Pairs (parent, child) in use, for lookup only.
+class UsedEdges {
+ public:
+  bool Has(Rank parent, Rank child) const { return edges_.count(Key(parent, child)) != 0; }
+  void Add(Rank parent, Rank child) { edges_.insert(Key(parent, child)); }
+
+ private:
+  static uint64_t Key(Rank parent, Rank child) { return uint64_t{parent} << 32 | child; }
+  std::unordered_set<uint64_t> edges_;
+};
+
+// `landers`: one rank per domain. Ranks of one group and near domains follow each other, ranks with
+// slower NICs come after those with faster ones. Of a few such orders the one that repeats the
+// fewest edges of `used`; its edges are added to `used`.
+std::vector<std::vector<Rank>> MakeChains(const Topology& topology, const Ports& ports,
+                                          const std::vector<Rank>& landers, size_t chain_count,
+                                          UsedEdges* used);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_ROUTE_CHAINS_H_

@@ -1,0 +1,149 @@
+#include "compiler/route/demands.h"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace reshard {
+namespace {
+
+class DemandFinder {
+ public:
+  DemandFinder(const LogicalTable& table, const TransferSet& transfers, const Topology& topology,
+               RankSetFactsTable* facts, Diagnostics* diags, Demands* out)
+      : table_(table),
+        transfers_(transfers),
+        topology_(topology),
+        facts_(*facts),
+        diags_(*diags),
+        out_(*out) {}
+
+  bool Run();
+
+ private:
+  void CheckPlaces();
+  bool CheckSenders(ClassId cls, bool over_network);
+  DomainSetId Intern(const std::vector<DomainId>& domains);
+  void AddClass(ClassId cls);
+  Diagnostic& Error(DiagnosticCode code, ClassId cls, std::string text);
+
+  const LogicalTable& table_;
+  const TransferSet& transfers_;
+  const Topology& topology_;
+  RankSetFactsTable& facts_;
+  Diagnostics& diags_;
+  Demands& out_;
+  std::map<std::vector<DomainId>, DomainSetId> ids_;
+  std::map<RankSetId, DomainSetId> whole_set_;           // of needers without a holder near them
+  std::map<std::pair<RankSetId, bool>, bool> reported_;  // holder sets that cannot send
+};
+
+Diagnostic& DemandFinder::Error(DiagnosticCode code, ClassId cls, std::string text) {
+  const Cell& cell = transfers_.cells[transfers_.classes[cls].first_cell];
+  Diagnostic& error = diags_.Error(code, Span{topology_.file, 0, 0}, std::move(text));
+  error.notes.push_back({table_.supers[cell.super].declared, "the tensor is declared here"});
+  return error;
+}
+
+DomainSetId DemandFinder::Intern(const std::vector<DomainId>& domains) {
+  const auto [entry, is_new] =
+      ids_.try_emplace(domains, static_cast<DomainSetId>(out_.domain_sets.size()));
+  if (is_new) out_.domain_sets.push_back(domains);
+  return entry->second;
+}
+
+// One error for all ranks without a place, so that a whole missing node is one message.
+void DemandFinder::CheckPlaces() {
+  RankList missing;
+  ClassId first_class = 0;
+  for (ClassId cls = 0; cls < transfers_.classes.size(); ++cls) {
+    for (const RankSetId set : {transfers_.classes[cls].holders, transfers_.classes[cls].needers}) {
+      const RankList& unplaced = facts_[set].unplaced;
+      if (unplaced.empty() || IsSubset(unplaced, missing)) continue;
+      if (missing.empty()) first_class = cls;
+      missing = Union(missing, unplaced);
+    }
+  }
+  if (missing.empty()) return;
+  Error(DiagnosticCode::kNoPlace, first_class,
+        "ranks " + DescribeRanks(missing) + " hold or need " +
+            DescribeClass(table_, transfers_, first_class) +
+            " or other tensors, but the topology gives them no place");
+}
+
+bool DemandFinder::CheckSenders(ClassId cls, bool over_network) {
+  const TransferClass& facts = transfers_.classes[cls];
+  const RankSetFacts& holders = facts_[facts.holders];
+  const bool excluded = holders.active.ranks.empty();
+  if (!excluded && !(over_network && holders.networked.empty())) return true;
+  if (!reported_.try_emplace({facts.holders, excluded}, true).second) return false;
+  const std::string ranks = DescribeRanks(transfers_.rank_sets[facts.holders]);
+  const std::string tensor = DescribeClass(table_, transfers_, cls);
+  const std::string needers = DescribeRanks(transfers_.rank_sets[facts.needers]);
+  if (excluded) {
+    Error(DiagnosticCode::kOnlyCopyExcluded, cls,
+          "ranks " + needers + " need bytes of " + tensor + " that only ranks " + ranks +
+              " hold, and the topology excludes those");
+  } else {
+    Error(DiagnosticCode::kNoNic, cls,
+          "ranks " + needers + " need bytes of " + tensor + " that only ranks " + ranks +
+              " hold, and none of those has a NIC");
+  }
+  return false;
+}
+
+void DemandFinder::AddClass(ClassId cls) {
+  const TransferClass& facts = transfers_.classes[cls];
+  const RanksByDomain& needers = facts_[facts.needers].all;
+  const RanksByDomain& holders = facts_[facts.holders].active;
+  std::vector<DomainId> shared;
+  std::set_intersection(needers.domains.begin(), needers.domains.end(), holders.domains.begin(),
+                        holders.domains.end(), std::back_inserter(shared));
+  const bool over_network = shared.size() < needers.domains.size();
+  if (!CheckSenders(cls, over_network)) return;
+  for (const DomainId domain : shared) out_.local.push_back({cls, domain});
+  if (!over_network) return;
+  if (shared.empty()) {
+    const auto [entry, is_new] = whole_set_.try_emplace(facts.needers, 0);
+    if (is_new) entry->second = Intern(needers.domains);
+    out_.network[cls] = entry->second;
+    return;
+  }
+  std::vector<DomainId> remote;
+  std::set_difference(needers.domains.begin(), needers.domains.end(), shared.begin(), shared.end(),
+                      std::back_inserter(remote));
+  out_.network[cls] = Intern(remote);
+}
+
+bool DemandFinder::Run() {
+  const size_t errors_before = diags_.error_count();
+  out_.network.assign(transfers_.classes.size(), kNone);
+  CheckPlaces();
+  if (diags_.error_count() != errors_before) return false;
+  for (ClassId cls = 0; cls < transfers_.classes.size(); ++cls) AddClass(cls);
+  return diags_.error_count() == errors_before;
+}
+
+}  // namespace
+
+bool FindDemands(const LogicalTable& table, const TransferSet& transfers, const Topology& topology,
+                 RankSetFactsTable* facts, Diagnostics* diags, Demands* out) {
+  return DemandFinder(table, transfers, topology, facts, diags, out).Run();
+}
+
+std::string DescribeClass(const LogicalTable& table, const TransferSet& transfers, ClassId cls) {
+  const Cell& cell = transfers.cells[transfers.classes[cls].first_cell];
+  const SuperTensor& super = table.supers[cell.super];
+  const std::vector<RefinedDim>& dims = transfers.dims[cell.super];
+  std::vector<int64_t> loop_values(super.loop_count(), 0);
+  for (size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d].axis < loop_values.size()) {
+      loop_values[dims[d].axis] += cell.box[d].begin * dims[d].weight;
+    }
+  }
+  return "'" + super.name.Instance(loop_values) + "'";
+}
+
+}  // namespace reshard

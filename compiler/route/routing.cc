@@ -1,0 +1,70 @@
+#include "compiler/route/routing.h"
+
+#include <utility>
+
+#include "compiler/route/class_cuts.h"
+#include "compiler/route/demands.h"
+#include "compiler/route/ports.h"
+#include "compiler/route/rank_set_facts.h"
+#include "compiler/route/sources.h"
+#include "compiler/route/streams.h"
+#include "compiler/route/trees.h"
+#include "compiler/route/witnesses.h"
+
+namespace reshard {
+namespace {
+
+std::vector<RoutedStream> PutTogether(const std::vector<DraftStream>& drafts, Chains chains) {
+  std::vector<RoutedStream> streams;
+  for (size_t s = 0; s < drafts.size(); ++s) {
+    RoutedStream& stream = streams.emplace_back();
+    stream.domains = drafts[s].domains;
+    stream.bytes = drafts[s].bytes;
+    stream.local = drafts[s].local;
+    for (std::vector<Rank>& chain : chains[s]) stream.trees.push_back({std::move(chain), {}});
+  }
+  return streams;
+}
+
+std::vector<PortLoad> NicLoads(const Topology& topology, const Ports& ports,
+                               const std::vector<RoutedStream>& streams, const PortBytes& sent) {
+  PortBytes received(ports);
+  for (const RoutedStream& stream : streams) {
+    if (stream.local) continue;
+    int64_t bytes = 0;
+    for (const ClassRange& range : stream.bytes) bytes += range.extent;
+    for (const RoutedTree& tree : stream.trees) {
+      for (const Rank lander : tree.landers) received.Add(ports.outlet_of_rank(lander), bytes);
+    }
+  }
+  std::vector<PortLoad> loads;
+  for (NicId nic = 0; nic < topology.nics.size(); ++nic) {
+    loads.push_back({nic, sent.bytes(nic), received.bytes(nic)});
+  }
+  return loads;
+}
+
+}  // namespace
+
+bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const Topology& topology,
+                  const RouteOptions& options, Diagnostics* diags, Routing* out) {
+  const Ports ports(topology);
+  const ClassCuts cuts(transfers);
+  RankSetFactsTable facts(topology, ports, transfers.rank_sets);
+  Demands demands;
+  if (!FindDemands(table, transfers, topology, &facts, diags, &demands)) return false;
+  std::vector<DraftStream> drafts;
+  const StreamInputs stream_inputs{&transfers, &topology, &ports, &cuts, &demands, &facts};
+  if (!BuildStreams(table, stream_inputs, diags, &drafts)) return false;
+  const TreeInputs tree_inputs{&transfers, &topology, &ports, &facts, &drafts};
+  Chains chains = BuildChains(tree_inputs, options.heads);
+  PortBytes sent(ports);
+  AddRelays(tree_inputs, chains, &sent);
+  out->streams = PutTogether(drafts, std::move(chains));
+  AssignSources(tree_inputs, cuts, &out->streams, &sent);
+  out->loads = NicLoads(topology, ports, out->streams, sent);
+  out->witnesses = FindWitnesses(transfers, topology, &facts);
+  return true;
+}
+
+}  // namespace reshard

@@ -1,0 +1,264 @@
+#include "compiler/route/routing.h"
+
+#include <doctest/doctest.h>
+
+#include <map>
+#include <utility>
+
+#include "compiler/route/class_cuts.h"
+#include "compiler/route/testing/job.h"
+#include "compiler/route/witnesses.h"
+
+namespace reshard {
+namespace {
+
+using testing::Job;
+using testing::MoeJob;
+using testing::MoeShape;
+using testing::Strided;
+
+constexpr int64_t kRate = 50'000'000'000;
+
+Routing Route(const Job& job, uint32_t heads = 0) {
+  Diagnostics diags;
+  Routing routing;
+  const bool ok =
+      BuildRouting(job.table, job.transfers, job.topology, RouteOptions{heads}, &diags, &routing);
+  REQUIRE(ok);
+  return routing;
+}
+
+DiagnosticCode CodeOf(const Job& job, std::string* text) {
+  Diagnostics diags;
+  Routing routing;
+  const bool ok =
+      BuildRouting(job.table, job.transfers, job.topology, RouteOptions{}, &diags, &routing);
+  REQUIRE_FALSE(ok);
+  REQUIRE(diags.entries().size() == 1);
+  *text = diags.entries()[0].text;
+  return diags.entries()[0].code;
+}
+
+// Two sources with half the rows each, four destinations with a quarter of the columns each.
+Job Toy() {
+  Job job;
+  job.AddDomain(2, kRate);
+  job.AddDomain(4, kRate);
+  for (Rank source = 0; source < 2; ++source) {
+    for (Rank destination = 2; destination < 6; ++destination) {
+      job.AddClass({source}, {destination}, {32});
+    }
+  }
+  return job;
+}
+
+TEST_CASE("the toy routes each class once, from its holder to its needer") {
+  const Routing routing = Route(Toy());
+  REQUIRE(routing.streams.size() == 4);
+  for (size_t s = 0; s < 4; ++s) {
+    const RoutedStream& stream = routing.streams[s];
+    CHECK_FALSE(stream.local);
+    REQUIRE(stream.trees.size() == 1);
+    CHECK(stream.trees[0].landers == std::vector<Rank>{static_cast<Rank>(2 + s)});
+    REQUIRE(stream.trees[0].sources.size() == 2);
+    CHECK(stream.trees[0].sources[0].source == 0);
+    CHECK(stream.trees[0].sources[1].source == 1);
+    CHECK(stream.trees[0].sources[1].range.extent == 32);
+  }
+  CHECK(routing.loads[0].send_bytes == 128);
+  CHECK(routing.loads[0].receive_bytes == 0);
+  CHECK(routing.loads[5].receive_bytes == 64);
+}
+
+TEST_CASE("witnesses count ingress per domain and injection of sole holders") {
+  Job job = Toy();
+  job.topology.nics[2].bytes_per_s = 10'000'000'000;  // a slow NIC of the destination
+  const Routing routing = Route(job);
+  REQUIRE(routing.witnesses.size() == 2);
+  const CutWitness& injection = routing.witnesses[0];
+  CHECK(injection.kind == CutWitness::Kind::kInjection);
+  CHECK(injection.domains == std::vector<DomainId>{0});
+  CHECK(injection.bytes == 256);
+  CHECK(injection.bytes_per_s == 2 * kRate);
+  const CutWitness& ingress = routing.witnesses[1];
+  CHECK(ingress.kind == CutWitness::Kind::kIngress);
+  CHECK(ingress.domains == std::vector<DomainId>{1});
+  CHECK(ingress.bytes == 256);
+  CHECK(ingress.bytes_per_s == 160'000'000'000);
+  CHECK(WitnessNs(injection) == 2);
+}
+
+TEST_CASE("replicated needers share the landing, holders the sending") {
+  Job job;
+  job.AddDomain(4, kRate);
+  job.AddDomain(8, kRate);
+  job.AddDomain(8, kRate);
+  const int64_t bytes = int64_t{64} << 20;
+  job.AddClass(Strided(0, 4, 1), Strided(4, 16, 1), {bytes});
+  const Routing routing = Route(job);
+  CHECK(routing.streams.size() == 8);
+  for (const PortLoad& load : routing.loads) {
+    if (load.nic < 4) {
+      CHECK(load.send_bytes == bytes / 4 * (routing.streams[0].trees.size() == 2 ? 2 : 1));
+    } else {
+      CHECK(load.receive_bytes == bytes / 8);
+    }
+  }
+}
+
+TEST_CASE("landing follows the NICs: shared ones count once, slow ones get less") {
+  Job job;
+  job.AddDomain(1, kRate);
+  job.AddDomain(4, kRate, 2);
+  const int64_t bytes = int64_t{64} << 20;
+  job.AddClass({0}, Strided(1, 4, 1), {bytes});
+  job.topology.nics[2].bytes_per_s = kRate / 3;
+  const Routing routing = Route(job);
+  const double fast = static_cast<double>(routing.loads[1].receive_bytes);
+  const double slow = static_cast<double>(routing.loads[2].receive_bytes);
+  CHECK(fast + slow == static_cast<double>(bytes));
+  CHECK(fast / slow == doctest::Approx(3).epsilon(0.02));
+}
+
+TEST_CASE("loads stay within half a per cent of the binding cut") {
+  for (const auto& [pp, edp] : {std::pair{4U, 2U}, {2U, 1U}, {3U, 2U}}) {
+    MoeShape shape;
+    shape.pp = pp;
+    shape.edp = edp;
+    const Job job = MoeJob(shape);
+    const Routing routing = Route(job);
+    const double bound = static_cast<double>(WitnessNs(routing.witnesses[0])) / 1e9;
+    double busiest = 0;
+    for (const PortLoad& load : routing.loads) {
+      const double most = static_cast<double>(std::max(load.send_bytes, load.receive_bytes));
+      busiest = std::max(busiest, most / static_cast<double>(kRate));
+    }
+    CAPTURE(pp);
+    CHECK(busiest <= 1.005 * bound);
+    CHECK(busiest >= 0.9999 * bound);
+  }
+}
+
+TEST_CASE("a domain with a holder is served by it, a needer that holds by itself") {
+  Job job;
+  job.AddDomain(4, kRate);
+  job.AddDomain(4, kRate);
+  const int64_t bytes = int64_t{8} << 20;
+  job.AddClass({0, 1}, {1, 2, 5}, {bytes});  // 1 holds and needs
+  job.AddClass({0, 1}, {3}, {bytes});
+  const Routing routing = Route(job);
+  std::map<Rank, int64_t> local;
+  int64_t over_network = 0;
+  for (const RoutedStream& stream : routing.streams) {
+    for (const ClassRange& range : stream.bytes) {
+      if (stream.local) {
+        local[stream.trees[0].landers[0]] += range.extent;
+        CHECK(stream.domains == std::vector<DomainId>{0});
+      } else {
+        over_network += range.extent;
+        CHECK(stream.domains == std::vector<DomainId>{1});
+      }
+    }
+  }
+  CHECK(over_network == bytes);
+  CHECK(local[1] == bytes + bytes / 2);
+  CHECK(local[0] == bytes / 2);
+}
+
+TEST_CASE("trees: as many as asked for, of nearly equal length, slow landers last") {
+  Job job;
+  job.AddDomain(1, kRate);
+  for (int i = 0; i < 7; ++i) job.AddDomain(1, i == 2 ? kRate / 2 : kRate);
+  job.AddClass({0}, Strided(1, 7, 1), {1 << 20});
+  const Routing routing = Route(job, 3);
+  REQUIRE(routing.streams.size() == 1);
+  const std::vector<RoutedTree>& trees = routing.streams[0].trees;
+  REQUIRE(trees.size() == 3);
+  size_t landers = 0, last = 0;
+  for (const RoutedTree& tree : trees) {
+    CHECK(tree.landers.size() >= 2);
+    CHECK(tree.landers.size() <= 3);
+    landers += tree.landers.size();
+    last += tree.landers.back() == 3 ? 1 : 0;
+  }
+  CHECK(landers == 7);
+  CHECK(last == 1);
+}
+
+TEST_CASE("chains of different streams do not repeat an edge") {
+  MoeShape shape;
+  shape.pp = 2;
+  shape.ep = 8;
+  shape.edp = 1;
+  shape.tp = 32;
+  shape.replicas = 8;
+  const Routing routing = Route(MoeJob(shape), 2);
+  std::map<std::pair<Rank, Rank>, int> edges;
+  for (const RoutedStream& stream : routing.streams) {
+    for (const RoutedTree& tree : stream.trees) {
+      for (size_t i = 1; i < tree.landers.size(); ++i) {
+        ++edges[{tree.landers[i - 1], tree.landers[i]}];
+      }
+    }
+  }
+  CHECK(edges.size() > 32);
+  for (const auto& [edge, count] : edges) CHECK(count == 1);
+}
+
+TEST_CASE("excluded ranks send and land nothing") {
+  Job job;
+  job.AddDomain(2, kRate);
+  job.AddDomain(2, kRate);
+  job.AddClass({0, 1}, {2, 3}, {1 << 20});
+  job.site(0).excluded = true;
+  job.site(3).excluded = true;
+  const Routing routing = Route(job);
+  CHECK(routing.loads[0].send_bytes == 0);
+  CHECK(routing.loads[1].send_bytes == 1 << 20);
+  CHECK(routing.loads[2].receive_bytes == 1 << 20);
+  CHECK(routing.loads[3].receive_bytes == 0);
+}
+
+TEST_CASE("errors name the tensor and the ranks") {
+  std::string text;
+  {
+    Job job = Toy();
+    job.site(1).excluded = true;
+    CHECK(CodeOf(job, &text) == DiagnosticCode::kOnlyCopyExcluded);
+    CHECK(text.find("'t.4'") != std::string::npos);
+    CHECK(text.find("only ranks 1 hold") != std::string::npos);
+  }
+  {
+    Job job = Toy();
+    job.site(0).nics.clear();
+    CHECK(CodeOf(job, &text) == DiagnosticCode::kNoNic);
+    CHECK(text.find("'t.0'") != std::string::npos);
+  }
+  {
+    Job job = Toy();
+    for (Rank rank = 2; rank < 6; ++rank) job.site(rank).nics.clear();
+    CHECK(CodeOf(job, &text) == DiagnosticCode::kNoNic);
+    CHECK(text.find("'domain1'") != std::string::npos);
+  }
+  {
+    Job job = Toy();
+    job.topology.sites.pop_back();
+    job.topology.site_index.erase(5);
+    CHECK(CodeOf(job, &text) == DiagnosticCode::kNoPlace);
+    CHECK(text.find("ranks 5 ") != std::string::npos);
+  }
+}
+
+TEST_CASE("cuts are cell boundaries or multiples of 16 bytes from a cell's start") {
+  Job job;
+  job.AddClass({0}, {1}, {10, 40, 16});
+  const ClassCuts cuts(job.transfers);
+  const std::pair<int64_t, int64_t> floors[] = {{0, 0},   {9, 0},   {10, 10}, {25, 10}, {26, 26},
+                                                {49, 42}, {50, 50}, {65, 50}, {66, 66}};
+  for (const auto& [at, floor] : floors) CHECK(cuts.Floor(0, at) == floor);
+  const std::pair<int64_t, int64_t> ceils[] = {{0, 0}, {1, 10}, {11, 26}, {43, 50}, {51, 66}};
+  for (const auto& [at, ceil] : ceils) CHECK(cuts.Ceil(0, at) == ceil);
+}
+
+}  // namespace
+}  // namespace reshard

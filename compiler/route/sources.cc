@@ -1,0 +1,167 @@
+#include "compiler/route/sources.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/route/deal.h"
+#include "compiler/route/water_fill.h"
+
+namespace reshard {
+namespace {
+
+// What the heads of all trees want from one set of holders.
+struct HolderDemand {
+  RankSetId holders = 0;
+  struct Want {
+    uint32_t stream = 0;
+    uint32_t tree = 0;
+    HolderRun run;
+  };
+  std::vector<Want> wants;
+};
+
+// Ranks of a holder set by outlet, each with what it sends already.
+struct Senders {
+  struct Sender {
+    Rank rank = 0;
+    int64_t bytes = 0;
+  };
+  std::vector<std::vector<Sender>> by_outlet;  // in the order of Flow::outlets
+
+  Rank Take(size_t outlet, int64_t bytes) {
+    auto least =
+        std::min_element(by_outlet[outlet].begin(), by_outlet[outlet].end(),
+                         [](const Sender& a, const Sender& b) { return a.bytes < b.bytes; });
+    least->bytes += bytes;
+    return least->rank;
+  }
+};
+
+class SourceAssigner {
+ public:
+  SourceAssigner(const TreeInputs& in, const ClassCuts& cuts, std::vector<RoutedStream>* streams,
+                 PortBytes* sent)
+      : in_(in), cuts_(cuts), streams_(*streams), sent_(*sent) {}
+
+  void Run() {
+    FindDemands();
+    WaterFill(*in_.ports, &flows_, &sent_);
+    // Dealing whole runs strays a little from the parts: flows that have more of a choice, dealt
+    // later, are filled again around what the earlier ones came to.
+    for (const uint32_t id : FillingOrder(flows_)) {
+      FillFlow(*in_.ports, &flows_[id], &sent_);
+      DealFlow(demands_[id], &flows_[id]);
+    }
+  }
+
+ private:
+  void FindDemands();
+  Senders SendersOf(RankSetId holders, const Flow& flow) const;
+  void DealFlow(const HolderDemand& demand, Flow* flow);
+  int64_t CutRun(const HolderDemand::Want& want, int64_t at_bytes) const;
+  void AddSource(const HolderDemand::Want& want, int64_t begin, int64_t extent, Rank source);
+
+  const TreeInputs& in_;
+  const ClassCuts& cuts_;
+  std::vector<RoutedStream>& streams_;
+  PortBytes& sent_;
+  std::vector<HolderDemand> demands_;
+  std::vector<Flow> flows_;
+};
+
+void SourceAssigner::FindDemands() {
+  std::map<RankSetId, size_t> ids;
+  for (uint32_t s = 0; s < streams_.size(); ++s) {
+    if (streams_[s].local) continue;
+    for (const HolderRun& run : HolderRuns(*in_.transfers, (*in_.streams)[s])) {
+      const auto [entry, is_new] = ids.try_emplace(run.holders, demands_.size());
+      if (is_new) {
+        demands_.push_back({run.holders, {}});
+        std::vector<OutletId>& outlets = flows_.emplace_back().outlets;
+        for (const Rank rank : (*in_.facts)[run.holders].networked) {
+          outlets.push_back(in_.ports->outlet_of_rank(rank));
+        }
+        std::sort(outlets.begin(), outlets.end());
+        outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
+      }
+      for (uint32_t t = 0; t < streams_[s].trees.size(); ++t) {
+        demands_[entry->second].wants.push_back({s, t, run});
+        flows_[entry->second].bytes += run.bytes;
+      }
+    }
+  }
+}
+
+Senders SourceAssigner::SendersOf(RankSetId holders, const Flow& flow) const {
+  Senders senders;
+  senders.by_outlet.resize(flow.outlets.size());
+  for (const Rank rank : (*in_.facts)[holders].networked) {
+    const OutletId outlet = in_.ports->outlet_of_rank(rank);
+    const auto at = std::lower_bound(flow.outlets.begin(), flow.outlets.end(), outlet);
+    senders.by_outlet[static_cast<size_t>(at - flow.outlets.begin())].push_back({rank, 0});
+  }
+  return senders;
+}
+
+// The last permitted cut at or below `at_bytes` of a run.
+int64_t SourceAssigner::CutRun(const HolderDemand::Want& want, int64_t at_bytes) const {
+  const DraftStream& stream = (*in_.streams)[want.stream];
+  int64_t begin = 0;
+  for (uint32_t i = want.run.first; i < want.run.first + want.run.count; ++i) {
+    const ClassRange& range = stream.bytes[i];
+    if (at_bytes < begin + range.extent) {
+      const int64_t in_class = cuts_.Floor(range.cls, range.begin + at_bytes - begin);
+      return begin + std::max(in_class, range.begin) - range.begin;
+    }
+    begin += range.extent;
+  }
+  return begin;
+}
+
+void SourceAssigner::AddSource(const HolderDemand::Want& want, int64_t begin, int64_t extent,
+                               Rank source) {
+  const DraftStream& stream = (*in_.streams)[want.stream];
+  std::vector<SourceRange>& sources = streams_[want.stream].trees[want.tree].sources;
+  int64_t range_begin = 0;
+  for (uint32_t i = want.run.first; i < want.run.first + want.run.count; ++i) {
+    const ClassRange& range = stream.bytes[i];
+    const int64_t from = std::max(begin, range_begin);
+    const int64_t to = std::min(begin + extent, range_begin + range.extent);
+    if (from < to) {
+      sources.push_back({{range.cls, range.begin + from - range_begin, to - from}, source});
+    }
+    range_begin += range.extent;
+  }
+}
+
+void SourceAssigner::DealFlow(const HolderDemand& demand, Flow* flow) {
+  std::vector<int64_t> item_bytes;
+  for (const HolderDemand::Want& want : demand.wants) item_bytes.push_back(want.run.bytes);
+  const auto cut = [&](uint32_t item, int64_t at) { return CutRun(demand.wants[item], at); };
+  Senders senders = SendersOf(demand.holders, *flow);
+  std::vector<int64_t> dealt(flow->outlets.size(), 0);
+  for (const Deal& deal : DealOut(item_bytes, flow->parts, kMinSplitBytes, cut)) {
+    const Rank source = senders.Take(deal.part, deal.extent);
+    AddSource(demand.wants[deal.item], deal.begin, deal.extent, source);
+    dealt[deal.part] += deal.extent;
+  }
+  for (size_t i = 0; i < dealt.size(); ++i) {
+    sent_.Add(flow->outlets[i], dealt[i] - flow->parts[i]);
+  }
+  flow->parts = dealt;
+}
+
+}  // namespace
+
+void AssignSources(const TreeInputs& inputs, const ClassCuts& cuts,
+                   std::vector<RoutedStream>* streams, PortBytes* sent) {
+  for (RoutedStream& stream : *streams) {
+    if (!stream.local) continue;
+    for (const ClassRange& range : stream.bytes) {
+      stream.trees[0].sources.push_back({range, stream.trees[0].landers[0]});
+    }
+  }
+  SourceAssigner(inputs, cuts, streams, sent).Run();
+}
+
+}  // namespace reshard

@@ -1,0 +1,294 @@
+#include "compiler/route/streams.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "compiler/route/deal.h"
+
+namespace reshard {
+namespace {
+
+// Classes whose bytes may land on the same candidates.
+struct Group {
+  std::vector<uint32_t> streams;  // candidates
+  std::vector<ClassId> classes;
+  int64_t bytes = 0;
+  std::vector<int64_t> part_bytes;  // per candidate
+};
+
+// More candidates than this would only cut finer than NIC counts can tell apart.
+constexpr size_t kMaxCandidates = 128;
+
+class StreamBuilder {
+ public:
+  StreamBuilder(const LogicalTable& table, const StreamInputs& inputs, Diagnostics* diags,
+                std::vector<DraftStream>* out)
+      : table_(table), in_(inputs), diags_(*diags), out_(*out), received_(*inputs.ports) {}
+
+  bool Run();
+
+ private:
+  void FindParticipants();
+  RankList UsableLanders(ClassId cls, DomainId domain);
+  uint32_t StreamOf(const std::vector<DomainId>& domains, RankList landers, bool local);
+  Group MakeNetworkGroup(ClassId cls);
+  RankList LocalLanders(const LocalDemand& demand);
+  void AddNetworkGroups();
+  void AddLocalGroups();
+  void Balance();
+  void Spread(Group* group);
+  void Charge(const Group& group, size_t candidate, int64_t bytes);
+  int64_t LevelAfter(uint32_t stream, int64_t more) const;
+  void DealGroup(const Group& group);
+  void SortBytes();
+
+  const LogicalTable& table_;
+  const StreamInputs& in_;
+  Diagnostics& diags_;
+  std::vector<DraftStream>& out_;
+  PortBytes received_;
+  std::vector<bool> participates_;  // per site: holds or needs something
+  std::map<std::tuple<bool, std::vector<DomainId>, RankList>, uint32_t> stream_ids_;
+  std::vector<Group> groups_;
+  std::set<DomainId> reported_;
+};
+
+// A plan has entries only for ranks that hold or need something.
+void StreamBuilder::FindParticipants() {
+  participates_.assign(in_.topology->sites.size(), false);
+  std::vector<bool> seen(in_.transfers->rank_sets.count(), false);
+  for (const TransferClass& cls : in_.transfers->classes) {
+    for (const RankSetId set : {cls.holders, cls.needers}) {
+      if (seen[set]) continue;
+      seen[set] = true;
+      for (const Rank rank : in_.transfers->rank_sets[set]) {
+        participates_[in_.ports->site(rank)] = true;
+      }
+    }
+  }
+}
+
+// Needers with a NIC; where there is none, any rank of the domain that has one: needers then copy
+// from it.
+RankList StreamBuilder::UsableLanders(ClassId cls, DomainId domain) {
+  const RankSetFacts& needers = (*in_.facts)[in_.transfers->classes[cls].needers];
+  RankList usable;
+  for (const Rank rank : needers.all.RanksOf(needers.all.Find(domain))) {
+    if (in_.ports->outlet_of_rank(rank) != kNone) usable.push_back(rank);
+  }
+  if (!usable.empty()) return usable;
+  for (const Rank rank : in_.topology->domains[domain].ranks) {
+    const SiteId site = in_.ports->site(rank);
+    if (participates_[site] && in_.ports->outlet_of_site(site) != kNone) usable.push_back(rank);
+  }
+  if (usable.empty() && reported_.insert(domain).second) {
+    diags_.Error(DiagnosticCode::kNoNic, Span{in_.topology->file, 0, 0},
+                 "ranks " + DescribeRanks(needers.all.RanksOf(needers.all.Find(domain))) +
+                     " need " + DescribeClass(table_, *in_.transfers, cls) +
+                     " over the network, but no rank of their domain '" +
+                     in_.topology->domains[domain].name + "' has a NIC to receive it");
+  }
+  return usable;
+}
+
+uint32_t StreamBuilder::StreamOf(const std::vector<DomainId>& domains, RankList landers,
+                                 bool local) {
+  const auto [entry, is_new] =
+      stream_ids_.try_emplace({local, domains, landers}, static_cast<uint32_t>(out_.size()));
+  if (is_new) {
+    DraftStream& stream = out_.emplace_back();
+    stream.domains = domains;
+    stream.landers = std::move(landers);
+    stream.local = local;
+  }
+  return entry->second;
+}
+
+Group StreamBuilder::MakeNetworkGroup(ClassId cls) {
+  const std::vector<DomainId>& domains = in_.demands->domain_sets[in_.demands->network[cls]];
+  std::vector<RankList> usable;
+  size_t candidate_count = 1, widest = 1;
+  for (const DomainId domain : domains) {
+    usable.push_back(UsableLanders(cls, domain));
+    if (usable.back().empty()) return {};
+    widest = std::max(widest, usable.back().size());
+    if (candidate_count <= kMaxCandidates) {
+      candidate_count = std::lcm(candidate_count, usable.back().size());
+    }
+  }
+  if (candidate_count > kMaxCandidates) candidate_count = widest;
+  Group group;
+  for (size_t j = 0; j < candidate_count; ++j) {
+    RankList landers;
+    for (const RankList& ranks : usable) landers.push_back(ranks[j % ranks.size()]);
+    group.streams.push_back(StreamOf(domains, std::move(landers), false));
+  }
+  return group;
+}
+
+void StreamBuilder::AddNetworkGroups() {
+  std::map<std::pair<RankSetId, DomainSetId>, size_t> ids;
+  for (ClassId cls = 0; cls < in_.transfers->classes.size(); ++cls) {
+    const DomainSetId set = in_.demands->network[cls];
+    if (set == kNone) continue;
+    const RankSetId needers = in_.transfers->classes[cls].needers;
+    const auto [entry, is_new] = ids.try_emplace({needers, set}, groups_.size());
+    if (is_new) groups_.push_back(MakeNetworkGroup(cls));
+    groups_[entry->second].classes.push_back(cls);
+    groups_[entry->second].bytes += in_.transfers->classes[cls].bytes;
+  }
+}
+
+// A needer that is itself a holder lands its own bytes.
+RankList StreamBuilder::LocalLanders(const LocalDemand& demand) {
+  const TransferClass& cls = in_.transfers->classes[demand.cls];
+  const RanksByDomain& holders = (*in_.facts)[cls.holders].active;
+  const RanksByDomain& needers = (*in_.facts)[cls.needers].all;
+  const RankList near = holders.RanksOf(holders.Find(demand.domain));
+  const RankList both = Intersection(near, needers.RanksOf(needers.Find(demand.domain)));
+  return both.empty() ? near : both;
+}
+
+void StreamBuilder::AddLocalGroups() {
+  std::map<RankList, size_t> ids;  // a list of ranks of one domain names the domain, too
+  for (const LocalDemand& demand : in_.demands->local) {
+    const RankList landers = LocalLanders(demand);
+    const auto [entry, is_new] = ids.try_emplace(landers, groups_.size());
+    if (is_new) {
+      Group& group = groups_.emplace_back();
+      for (const Rank lander : landers) {
+        group.streams.push_back(StreamOf({demand.domain}, {lander}, true));
+      }
+    }
+    Group& group = groups_[entry->second];
+    group.classes.push_back(demand.cls);
+    group.bytes += in_.transfers->classes[demand.cls].bytes;
+  }
+}
+
+void StreamBuilder::Charge(const Group& group, size_t candidate, int64_t bytes) {
+  for (const Rank lander : out_[group.streams[candidate]].landers) {
+    received_.Add(in_.ports->outlet_of_rank(lander), bytes);
+  }
+}
+
+int64_t StreamBuilder::LevelAfter(uint32_t stream, int64_t more) const {
+  int64_t level = 0;
+  for (const Rank lander : out_[stream].landers) {
+    level = std::max(level, received_.Level(in_.ports->outlet_of_rank(lander), more));
+  }
+  return level;
+}
+
+// Water-filling in small equal helpings, each to the candidate that is then least loaded.
+void StreamBuilder::Spread(Group* group) {
+  const size_t count = group->streams.size();
+  const size_t work = count * count * out_[group->streams[0]].landers.size();
+  const int64_t helpings =
+      static_cast<int64_t>(count * std::clamp<size_t>((size_t{1} << 20) / work, 8, 256));
+  std::vector<int64_t> helped(count, 0);
+  const int64_t helping = group->bytes / helpings + 1;
+  std::vector<int64_t> level(count);
+  for (size_t j = 0; j < count; ++j) level[j] = LevelAfter(group->streams[j], helping);
+  for (int64_t i = 0; i < helpings; ++i) {
+    const size_t best =
+        static_cast<size_t>(std::min_element(level.begin(), level.end()) - level.begin());
+    ++helped[best];
+    Charge(*group, best, helping);
+    for (size_t j = 0; j < count; ++j) level[j] = LevelAfter(group->streams[j], helping);
+  }
+  int64_t given = 0, before = 0;
+  group->part_bytes.assign(count, 0);
+  for (size_t j = 0; j < count; ++j) {
+    Charge(*group, j, -helping * helped[j]);
+    given += helped[j];
+    const int64_t end = Portion(group->bytes, given, helpings);
+    group->part_bytes[j] = end - before;
+    before = end;
+    Charge(*group, j, group->part_bytes[j]);
+  }
+}
+
+// Groups without a choice first; those with one then fill around them, twice, as the first round
+// of choices did not see the later ones.
+void StreamBuilder::Balance() {
+  std::vector<size_t> order(groups_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return groups_[a].streams.size() < groups_[b].streams.size();
+  });
+  for (int pass = 0; pass < 2; ++pass) {
+    for (const size_t id : order) {
+      Group& group = groups_[id];
+      if (group.streams.size() == 1) {
+        if (pass == 0) {
+          group.part_bytes = {group.bytes};
+          Charge(group, 0, group.bytes);
+        }
+        continue;
+      }
+      for (size_t j = 0; j < group.part_bytes.size(); ++j) Charge(group, j, -group.part_bytes[j]);
+      Spread(&group);
+    }
+  }
+}
+
+void StreamBuilder::DealGroup(const Group& group) {
+  std::vector<ClassId> classes = group.classes;
+  std::stable_sort(classes.begin(), classes.end(), [&](ClassId a, ClassId b) {
+    return in_.transfers->classes[a].holders < in_.transfers->classes[b].holders;
+  });
+  std::vector<int64_t> bytes;
+  for (const ClassId cls : classes) bytes.push_back(in_.transfers->classes[cls].bytes);
+  const auto cut = [&](uint32_t item, int64_t at) { return in_.cuts->Floor(classes[item], at); };
+  for (const Deal& deal : DealOut(bytes, group.part_bytes, kMinSplitBytes, cut)) {
+    out_[group.streams[deal.part]].bytes.push_back({classes[deal.item], deal.begin, deal.extent});
+  }
+}
+
+void StreamBuilder::SortBytes() {
+  const auto key = [&](const ClassRange& range) {
+    return std::tuple(in_.transfers->classes[range.cls].holders, range.cls, range.begin);
+  };
+  for (DraftStream& stream : out_) {
+    std::sort(stream.bytes.begin(), stream.bytes.end(),
+              [&](const ClassRange& a, const ClassRange& b) { return key(a) < key(b); });
+    for (const ClassRange& range : stream.bytes) stream.total_bytes += range.extent;
+  }
+  std::erase_if(out_, [](const DraftStream& stream) { return stream.bytes.empty(); });
+}
+
+bool StreamBuilder::Run() {
+  FindParticipants();
+  AddNetworkGroups();
+  if (!reported_.empty()) return false;
+  Balance();
+  const size_t network_groups = groups_.size();
+  AddLocalGroups();
+  for (size_t i = 0; i < groups_.size(); ++i) {
+    Group& group = groups_[i];
+    if (i >= network_groups) {
+      const auto count = static_cast<int64_t>(group.streams.size());
+      for (int64_t j = 0; j < count; ++j) {
+        group.part_bytes.push_back(group.bytes / count + (j < group.bytes % count ? 1 : 0));
+      }
+    }
+    DealGroup(group);
+  }
+  SortBytes();
+  return true;
+}
+
+}  // namespace
+
+bool BuildStreams(const LogicalTable& table, const StreamInputs& inputs, Diagnostics* diags,
+                  std::vector<DraftStream>* out) {
+  return StreamBuilder(table, inputs, diags, out).Run();
+}
+
+}  // namespace reshard

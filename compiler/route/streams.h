@@ -1,0 +1,50 @@
+// Streams: which rank of each needing domain lands each byte.
+//
+// The bytes of a class are dealt over candidates: candidate j of its needers lands on usable needer
+// j mod m of every domain, m their number there. Candidates share out all bytes so that the landing
+// ports are equally busy; a class is split only where a candidate's part ends inside it.
+#ifndef RESHARD_COMPILER_ROUTE_STREAMS_H_
+#define RESHARD_COMPILER_ROUTE_STREAMS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/diag/diagnostics.h"
+#include "compiler/layout/topology.h"
+#include "compiler/route/class_cuts.h"
+#include "compiler/route/demands.h"
+#include "compiler/route/ports.h"
+#include "compiler/route/rank_set_facts.h"
+#include "compiler/route/routing.h"
+#include "compiler/transfer/transfer_set.h"
+
+namespace reshard {
+
+struct DraftStream {
+  std::vector<DomainId> domains;  // rising
+  RankList landers;               // one per domain, in the order of `domains`, not sorted
+  std::vector<ClassRange>
+      bytes;  // by (holders, class, begin): what one source can send is adjacent
+  int64_t total_bytes = 0;
+  bool local = false;
+};
+
+// Splits shorter than this are not worth a message of their own.
+inline constexpr int64_t kMinSplitBytes = int64_t{64} << 10;
+
+struct StreamInputs {
+  const TransferSet* transfers = nullptr;
+  const Topology* topology = nullptr;
+  const Ports* ports = nullptr;
+  const ClassCuts* cuts = nullptr;
+  const Demands* demands = nullptr;
+  RankSetFactsTable* facts = nullptr;
+};
+
+// Network streams first, then local ones. Reports no-nic (nobody in a domain can receive).
+[[nodiscard]] bool BuildStreams(const LogicalTable& table, const StreamInputs& inputs,
+                                Diagnostics* diags, std::vector<DraftStream>* out);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_ROUTE_STREAMS_H_

@@ -1,0 +1,179 @@
+#include "compiler/route/trees.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "compiler/route/chains.h"
+#include "compiler/route/round_cost.h"
+#include "compiler/route/water_fill.h"
+
+namespace reshard {
+namespace {
+
+// Choices whose plan would have more messages from sources than this are taken only when all do.
+constexpr int64_t kMaxInjects = 400'000;
+
+// Streams by the ranks that can send their bytes: the demands of all choices, times heads.
+struct SourceDemand {
+  std::vector<OutletId> outlets;
+  std::vector<std::pair<uint32_t, int64_t>> stream_bytes;
+};
+
+std::vector<SourceDemand> FindSourceDemands(const TreeInputs& in,
+                                            std::vector<int64_t>* runs_per_stream) {
+  std::map<RankSetId, size_t> ids;
+  std::vector<SourceDemand> demands;
+  for (uint32_t s = 0; s < in.streams->size(); ++s) {
+    runs_per_stream->push_back(0);
+    if ((*in.streams)[s].local) continue;
+    for (const HolderRun& run : HolderRuns(*in.transfers, (*in.streams)[s])) {
+      ++runs_per_stream->back();
+      const auto [entry, is_new] = ids.try_emplace(run.holders, demands.size());
+      if (is_new) {
+        std::vector<OutletId>& outlets = demands.emplace_back().outlets;
+        for (const Rank rank : (*in.facts)[run.holders].networked) {
+          outlets.push_back(in.ports->outlet_of_rank(rank));
+        }
+        std::sort(outlets.begin(), outlets.end());
+        outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
+      }
+      demands[entry->second].stream_bytes.emplace_back(s, run.bytes);
+    }
+  }
+  return demands;
+}
+
+Chains ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chain_counts) {
+  Chains chains;
+  UsedEdges used;
+  for (size_t s = 0; s < in.streams->size(); ++s) {
+    const DraftStream& stream = (*in.streams)[s];
+    if (stream.local) {
+      chains.push_back({stream.landers});
+    } else {
+      chains.push_back(MakeChains(*in.topology, *in.ports, stream.landers, chain_counts[s], &used));
+    }
+  }
+  return chains;
+}
+
+struct Choice {
+  Chains chains;
+  int64_t predicted_ns = 0;
+  int64_t injects = 0;
+};
+
+class ChainChooser {
+ public:
+  explicit ChainChooser(const TreeInputs& in) : in_(in), received_(*in.ports) {
+    demands_ = FindSourceDemands(in, &runs_per_stream_);
+    for (const DraftStream& stream : *in.streams) {
+      if (stream.local) continue;
+      longest_ = std::max(longest_, stream.landers.size());
+      for (const Rank lander : stream.landers) {
+        received_.Add(in.ports->outlet_of_rank(lander), stream.total_bytes);
+        lander_bytes_[lander] += stream.total_bytes;
+      }
+    }
+    for (const auto& [lander, bytes] : lander_bytes_) most_landed_ = std::max(most_landed_, bytes);
+  }
+
+  Chains Choose() {
+    std::vector<Choice> choices;
+    for (size_t length = longest_; length >= 1; length = length == 1 ? 0 : (length + 1) / 2) {
+      choices.push_back(Make(length));
+    }
+    const auto over_budget = [](const Choice& c) { return c.injects > kMaxInjects; };
+    const bool all_over = std::all_of(choices.begin(), choices.end(), over_budget);
+    if (all_over) return std::move(choices.front().chains);  // the fewest heads
+    std::erase_if(choices, over_budget);
+    int64_t best_ns = choices.front().predicted_ns;
+    for (const Choice& choice : choices) best_ns = std::min(best_ns, choice.predicted_ns);
+    // Fewer heads make a smaller plan and spare the sources: worth a quarter of a per cent.
+    for (Choice& choice : choices) {
+      if (choice.predicted_ns <= best_ns + best_ns / 400) return std::move(choice.chains);
+    }
+    return {};
+  }
+
+ private:
+  Choice Make(size_t length) const {
+    Choice choice;
+    std::vector<size_t> counts;
+    size_t depth = 1;
+    for (const DraftStream& stream : *in_.streams) {
+      counts.push_back((stream.landers.size() + length - 1) / length);
+    }
+    choice.chains = ChainsOfLength(in_, counts);
+    for (const auto& trees : choice.chains) {
+      for (const auto& chain : trees) depth = std::max(depth, chain.size());
+    }
+    PortBytes sent(*in_.ports);
+    AddRelays(in_, choice.chains, &sent);
+    std::vector<Flow> flows;
+    for (const SourceDemand& demand : demands_) {
+      Flow& flow = flows.emplace_back();
+      flow.outlets = demand.outlets;
+      for (const auto& [stream, bytes] : demand.stream_bytes) {
+        flow.bytes += bytes * static_cast<int64_t>(counts[stream]);
+      }
+    }
+    WaterFill(*in_.ports, &flows, &sent);
+    // A port that is always busy is hard to keep busy: sources at the limit lose some per cent.
+    const int64_t send_ps = sent.MaxLevel();
+    const int64_t busy_ns = std::max(received_.MaxLevel(), send_ps + send_ps / 32) / 1000;
+    const int64_t rounds =
+        WantedRounds(most_landed_, busy_ns, static_cast<int64_t>(depth), kDefaultSliceBytes);
+    const int64_t fill_rounds = static_cast<int64_t>(depth) - 1;
+    choice.predicted_ns =
+        busy_ns + busy_ns / rounds * fill_rounds + (rounds + fill_rounds) * kRoundOverheadNs;
+    for (size_t s = 0; s < counts.size(); ++s) {
+      if ((*in_.streams)[s].local) continue;
+      choice.injects += static_cast<int64_t>(counts[s]) * (rounds + runs_per_stream_[s]);
+    }
+    return choice;
+  }
+
+  const TreeInputs& in_;
+  PortBytes received_;
+  std::map<Rank, int64_t> lander_bytes_;
+  int64_t most_landed_ = 0;
+  size_t longest_ = 1;
+  std::vector<int64_t> runs_per_stream_;
+  std::vector<SourceDemand> demands_;
+};
+
+}  // namespace
+
+std::vector<HolderRun> HolderRuns(const TransferSet& transfers, const DraftStream& stream) {
+  std::vector<HolderRun> runs;
+  for (uint32_t i = 0; i < stream.bytes.size(); ++i) {
+    const RankSetId holders = transfers.classes[stream.bytes[i].cls].holders;
+    if (runs.empty() || runs.back().holders != holders) runs.push_back({holders, i, 0, 0});
+    ++runs.back().count;
+    runs.back().bytes += stream.bytes[i].extent;
+  }
+  return runs;
+}
+
+void AddRelays(const TreeInputs& inputs, const Chains& chains, PortBytes* sent) {
+  for (size_t s = 0; s < chains.size(); ++s) {
+    for (const std::vector<Rank>& chain : chains[s]) {
+      for (size_t i = 0; i + 1 < chain.size(); ++i) {
+        sent->Add(inputs.ports->outlet_of_rank(chain[i]), (*inputs.streams)[s].total_bytes);
+      }
+    }
+  }
+}
+
+Chains BuildChains(const TreeInputs& inputs, uint32_t heads) {
+  if (heads == 0) return ChainChooser(inputs).Choose();
+  std::vector<size_t> counts;
+  for (const DraftStream& stream : *inputs.streams) {
+    counts.push_back(std::min<size_t>(heads, stream.landers.size()));
+  }
+  return ChainsOfLength(inputs, counts);
+}
+
+}  // namespace reshard

@@ -1,0 +1,155 @@
+#include "compiler/schedule/ledger.h"
+
+#include <algorithm>
+
+#include "runtime/plan/plan.h"
+
+namespace reshard {
+
+Ledger::Ledger(const Ports& ports, const std::vector<ScheduledTree>& trees, size_t site_count,
+               int64_t recv_bytes)
+    : ports_(ports), trees_(trees), recv_bytes_(recv_bytes), sends_(site_count) {
+  FindWatched(site_count);
+  FindEffects();
+  FindSharedPairs();
+}
+
+void Ledger::FindWatched(size_t site_count) {
+  steady_ops_.assign(site_count, 0);
+  std::vector<int64_t> steady_bytes(site_count, 0);
+  std::vector<bool> sends(site_count, false);
+  for (const ScheduledTree& tree : trees_) {
+    if (tree.local) continue;
+    int64_t widest = 0;
+    uint32_t most_portions = 1;
+    for (const DraftSlice& slice : tree.slices) {
+      widest = std::max(widest, slice.extent);
+      most_portions = std::max(most_portions, slice.portion_count);
+    }
+    for (const SourceRun& run : tree.runs) sends[ports_.site(run.source)] = true;
+    for (size_t p = 0; p < tree.members.size(); ++p) {
+      const SiteId site = ports_.site(tree.members[p]);
+      steady_ops_[site] += (p == 0 ? most_portions : 1) + (p + 1 < tree.members.size() ? 1 : 0);
+      steady_bytes[site] += widest;
+    }
+    horizon_ = std::max(horizon_, static_cast<uint32_t>(tree.members.size()) + 1);
+  }
+  watched_.assign(site_count, kNone);
+  uint32_t count = 0;
+  for (SiteId site = 0; site < site_count; ++site) {
+    const bool many_ops = steady_ops_[site] + (sends[site] ? 1 : 0) > kMaxOpsPerRound;
+    if (many_ops || steady_bytes[site] > recv_bytes_) watched_[site] = count++;
+  }
+  loads_.resize(size_t{count} * horizon_);
+}
+
+void Ledger::FindEffects() {
+  effects_.resize(trees_.size());
+  for (size_t t = 0; t < trees_.size(); ++t) {
+    const ScheduledTree& tree = trees_[t];
+    if (tree.local) continue;
+    for (uint32_t p = 0; p < tree.members.size(); ++p) {
+      const uint32_t watched = watched_[ports_.site(tree.members[p])];
+      if (watched == kNone) continue;
+      effects_[t].push_back({watched, p, true, p == 0});
+      if (p + 1 < tree.members.size()) effects_[t].push_back({watched, p + 1, false, false});
+    }
+  }
+}
+
+void Ledger::FindSharedPairs() {
+  struct Use {
+    uint64_t key;
+    uint32_t tree;
+    uint32_t delay;  // 0: from a source
+  };
+  std::vector<Use> uses;
+  for (uint32_t t = 0; t < trees_.size(); ++t) {
+    const ScheduledTree& tree = trees_[t];
+    if (tree.local) continue;
+    for (uint32_t p = 1; p < tree.members.size(); ++p) {
+      uses.push_back({PairKey(tree.members[p - 1], tree.members[p]), t, p});
+    }
+    std::vector<Rank> sources;
+    for (const SourceRun& run : tree.runs) sources.push_back(run.source);
+    std::sort(sources.begin(), sources.end());
+    sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+    for (const Rank source : sources) uses.push_back({PairKey(source, tree.members[0]), t, 0});
+  }
+  std::sort(uses.begin(), uses.end(), [](const Use& a, const Use& b) {
+    return a.key != b.key ? a.key < b.key : a.tree < b.tree;
+  });
+  forwards_.resize(trees_.size());
+  for (size_t i = 0; i < uses.size();) {
+    size_t end = i + 1;
+    while (end < uses.size() && uses[end].key == uses[i].key) ++end;
+    if (end - i > 1) {
+      const auto pair = static_cast<uint32_t>(shared_pairs_.size());
+      shared_pairs_.emplace(uses[i].key, pair);
+      for (size_t u = i; u < end; ++u) {
+        if (uses[u].delay > 0) forwards_[uses[u].tree].push_back({pair, uses[u].delay});
+      }
+    }
+    i = end;
+  }
+}
+
+uint32_t Ledger::PairId(Rank source, Rank destination) const {
+  if (shared_pairs_.empty()) return kNone;
+  const auto found = shared_pairs_.find(PairKey(source, destination));
+  return found == shared_pairs_.end() ? kNone : found->second;
+}
+
+Ledger::Load& Ledger::At(uint32_t watched, uint32_t round) {
+  Load& load = loads_[size_t{watched} * horizon_ + round % horizon_];
+  if (load.round != round) load = {round, 0, 0};
+  return load;
+}
+
+Ledger::Load& Ledger::SendsOf(SiteId site, uint32_t round) {
+  Load& load = watched_[site] == kNone ? sends_[site] : At(watched_[site], round);
+  if (load.round != round) load = {round, 0, 0};
+  return load;
+}
+
+bool Ledger::Fits(uint32_t tree, const DraftSlice& slice, uint32_t round) {
+  const ScheduledTree& facts = trees_[tree];
+  for (uint32_t i = 0; i < slice.portion_count; ++i) {
+    const Rank source = facts.portions[slice.first_portion + i].source;
+    const SiteId site = ports_.site(source);
+    const uint32_t others = watched_[site] == kNone ? steady_ops_[site] : 0;
+    if (SendsOf(site, round).ops + others >= kMaxOpsPerRound) return false;
+    const uint32_t pair = PairId(source, facts.members[0]);
+    if (pair != kNone && IsBusy(pair, round)) return false;
+  }
+  for (const Forward& forward : forwards_[tree]) {
+    if (IsBusy(forward.pair, round + forward.delay)) return false;
+  }
+  for (const Effect& effect : effects_[tree]) {
+    const Load& load = At(effect.watched, round + effect.delay);
+    const uint32_t ops = effect.is_head ? slice.portion_count : 1;
+    if (load.ops + ops > kMaxOpsPerRound) return false;
+    if (effect.receives && load.bytes > 0 && load.bytes + slice.extent > recv_bytes_) return false;
+  }
+  return true;
+}
+
+void Ledger::Take(uint32_t tree, const DraftSlice& slice, uint32_t round) {
+  const ScheduledTree& facts = trees_[tree];
+  for (uint32_t i = 0; i < slice.portion_count; ++i) {
+    const Rank source = facts.portions[slice.first_portion + i].source;
+    ++SendsOf(ports_.site(source), round).ops;
+    const uint32_t pair = PairId(source, facts.members[0]);
+    if (pair != kNone) busy_.insert(uint64_t{pair} << 32 | round);
+  }
+  for (const Forward& forward : forwards_[tree]) {
+    busy_.insert(uint64_t{forward.pair} << 32 | (round + forward.delay));
+  }
+  for (const Effect& effect : effects_[tree]) {
+    Load& load = At(effect.watched, round + effect.delay);
+    load.ops += effect.is_head ? slice.portion_count : 1;
+    if (effect.receives) load.bytes += slice.extent;
+  }
+}
+
+}  // namespace reshard

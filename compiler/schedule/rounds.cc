@@ -1,0 +1,241 @@
+#include "compiler/schedule/rounds.h"
+
+#include <algorithm>
+#include <map>
+#include <numeric>
+
+#include "compiler/schedule/ledger.h"
+#include "runtime/base/check.h"
+#include "runtime/plan/plan.h"
+
+namespace reshard {
+namespace {
+
+// Buckets that one tree looks through in one round; the next round goes on behind them.
+constexpr size_t kBucketsPerLook = 64;
+// Slices of a bucket that are looked at: those with a second source may not fit when others do.
+constexpr size_t kSlicesPerLook = 4;
+
+// Slices of a tree that have their largest portion from one source, the next one last.
+struct Bucket {
+  OutletId outlet = 0;
+  std::vector<uint32_t> slices;
+};
+
+struct OpenTree {
+  uint32_t tree = 0;
+  std::vector<Bucket> buckets;
+  size_t next_bucket = 0;
+  size_t slices_left = 0;
+};
+
+class OpenShop {
+ public:
+  OpenShop(const Topology& topology, const Ports& ports, const RoundLimits& limits,
+           std::vector<ScheduledTree>* trees)
+      : ports_(ports),
+        limits_(limits),
+        trees_(*trees),
+        ledger_(ports, *trees, topology.sites.size(), limits.recv_bytes),
+        sent_(ports.port_count(), 0),
+        packed_(topology.sites.size(), 0),
+        left_bytes_(ports.outlet_count(), 0),
+        left_ps_(ports.outlet_count(), 0) {}
+
+  // Returns the number of rounds that slices start in.
+  uint32_t Run();
+
+ private:
+  void Open(uint32_t tree);
+  void StartRound();
+  bool TakeOne(OpenTree* open);
+  bool Reserve(const SourceRun& portion, uint32_t portions_before);
+  int64_t SentBefore(PortId port, uint32_t portions_before) const;
+  void Release(const SourceRun& portion);
+  bool ReserveAll(const ScheduledTree& tree, const DraftSlice& slice);
+  void Take(OpenTree* open, size_t bucket, size_t slice);
+
+  const Ports& ports_;
+  const RoundLimits& limits_;
+  std::vector<ScheduledTree>& trees_;
+  Ledger ledger_;
+  uint32_t round_ = 0;
+  std::vector<OpenTree> open_;
+  std::vector<int64_t> sent_;        // per port, in this round
+  std::vector<int64_t> packed_;      // per site, in this round
+  std::vector<SourceRun> reserved_;  // portions of this round
+  std::vector<int64_t> left_bytes_;  // per outlet, over all slices without a round
+  std::vector<int64_t> left_ps_;
+};
+
+void OpenShop::Open(uint32_t tree) {
+  ScheduledTree& facts = trees_[tree];
+  OpenTree open;
+  open.tree = tree;
+  open.slices_left = facts.slices.size();
+  std::map<Rank, size_t> bucket_of;
+  for (size_t s = facts.slices.size(); s-- > 0;) {
+    const DraftSlice& slice = facts.slices[s];
+    const auto first = facts.portions.begin() + slice.first_portion;
+    const auto largest = std::max_element(
+        first, first + slice.portion_count,
+        [](const SourceRun& a, const SourceRun& b) { return a.extent < b.extent; });
+    const auto [entry, is_new] = bucket_of.try_emplace(largest->source, open.buckets.size());
+    if (is_new) open.buckets.push_back({ports_.outlet_of_rank(largest->source), {}});
+    open.buckets[entry->second].slices.push_back(static_cast<uint32_t>(s));
+  }
+  std::reverse(open.buckets.begin(), open.buckets.end());
+  for (const SourceRun& portion : facts.portions) {
+    left_bytes_[ports_.outlet_of_rank(portion.source)] += portion.extent;
+  }
+  open_.push_back(std::move(open));
+}
+
+void OpenShop::StartRound() {
+  for (const SourceRun& portion : reserved_) {
+    packed_[ports_.site(portion.source)] = 0;
+    for (const Outlet::Share& share : ports_.outlet(ports_.outlet_of_rank(portion.source)).shares) {
+      sent_[share.port] = 0;
+    }
+  }
+  reserved_.clear();
+}
+
+// What passes the port in this round without the last portions reserved.
+int64_t OpenShop::SentBefore(PortId port, uint32_t portions_before) const {
+  int64_t bytes = sent_[port];
+  for (size_t k = reserved_.size() - portions_before; k < reserved_.size(); ++k) {
+    const Outlet& outlet = ports_.outlet(ports_.outlet_of_rank(reserved_[k].source));
+    for (size_t i = 0; i < outlet.shares.size(); ++i) {
+      if (outlet.shares[i].port == port) bytes -= ShareBytes(outlet, i, reserved_[k].extent);
+    }
+  }
+  return bytes;
+}
+
+// A portion fits when its ports have room, or nothing to do but the portions of the same slice
+// before it: else a slice larger than a port's share would never move.
+bool OpenShop::Reserve(const SourceRun& portion, uint32_t portions_before) {
+  const SiteId site = ports_.site(portion.source);
+  const int64_t packed = (portion.extent + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
+  if (packed_[site] + packed > limits_.pack_bytes[site]) return false;
+  const Outlet& outlet = ports_.outlet(ports_.outlet_of_site(site));
+  for (size_t i = 0; i < outlet.shares.size(); ++i) {
+    const PortId port = outlet.shares[i].port;
+    const int64_t bytes = ShareBytes(outlet, i, portion.extent);
+    if (sent_[port] + bytes > limits_.port_bytes[port] && SentBefore(port, portions_before) > 0) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < outlet.shares.size(); ++i) {
+    sent_[outlet.shares[i].port] += ShareBytes(outlet, i, portion.extent);
+  }
+  packed_[site] += packed;
+  reserved_.push_back(portion);
+  return true;
+}
+
+void OpenShop::Release(const SourceRun& portion) {
+  const SiteId site = ports_.site(portion.source);
+  const Outlet& outlet = ports_.outlet(ports_.outlet_of_site(site));
+  for (size_t i = 0; i < outlet.shares.size(); ++i) {
+    sent_[outlet.shares[i].port] -= ShareBytes(outlet, i, portion.extent);
+  }
+  packed_[site] -= (portion.extent + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
+}
+
+bool OpenShop::ReserveAll(const ScheduledTree& tree, const DraftSlice& slice) {
+  for (uint32_t i = 0; i < slice.portion_count; ++i) {
+    if (Reserve(tree.portions[slice.first_portion + i], i)) continue;
+    for (uint32_t done = 0; done < i; ++done) {
+      Release(reserved_.back());
+      reserved_.pop_back();
+    }
+    return false;
+  }
+  return true;
+}
+
+void OpenShop::Take(OpenTree* open, size_t bucket, size_t slice) {
+  ScheduledTree& tree = trees_[open->tree];
+  std::vector<uint32_t>& slices = open->buckets[bucket].slices;
+  const uint32_t id = slices[slice];
+  slices.erase(slices.begin() + static_cast<std::ptrdiff_t>(slice));
+  if (slices.empty()) {
+    open->buckets.erase(open->buckets.begin() + static_cast<std::ptrdiff_t>(bucket));
+  }
+  --open->slices_left;
+  const DraftSlice& facts = tree.slices[id];
+  for (uint32_t i = 0; i < facts.portion_count; ++i) {
+    const SourceRun& portion = tree.portions[facts.first_portion + i];
+    const OutletId outlet = ports_.outlet_of_rank(portion.source);
+    left_bytes_[outlet] -= portion.extent;
+    left_ps_[outlet] = PicosecondsFor(left_bytes_[outlet], ports_.outlet(outlet).bytes_per_s);
+  }
+  ledger_.Take(open->tree, facts, round_);
+  tree.rounds[id] = round_;
+}
+
+bool OpenShop::TakeOne(OpenTree* open) {
+  const ScheduledTree& tree = trees_[open->tree];
+  const size_t looks = std::min(open->buckets.size(), kBucketsPerLook);
+  std::vector<std::pair<int64_t, size_t>> order;  // longest left first
+  for (size_t i = 0; i < looks; ++i) {
+    const size_t bucket = (open->next_bucket + i) % open->buckets.size();
+    order.emplace_back(-left_ps_[open->buckets[bucket].outlet], bucket);
+  }
+  std::sort(order.begin(), order.end());
+  open->next_bucket = (open->next_bucket + looks) % open->buckets.size();
+  for (const auto& [urgency, bucket] : order) {
+    const std::vector<uint32_t>& slices = open->buckets[bucket].slices;
+    for (size_t back = 1; back <= std::min(slices.size(), kSlicesPerLook); ++back) {
+      const DraftSlice& slice = tree.slices[slices[slices.size() - back]];
+      if (!ledger_.Fits(open->tree, slice, round_) || !ReserveAll(tree, slice)) continue;
+      Take(open, bucket, slices.size() - back);
+      return true;
+    }
+  }
+  return false;
+}
+
+uint32_t OpenShop::Run() {
+  for (uint32_t tree = 0; tree < trees_.size(); ++tree) {
+    trees_[tree].rounds.assign(trees_[tree].slices.size(), 0);
+    if (!trees_[tree].local) Open(tree);
+  }
+  for (OutletId outlet = 0; outlet < left_ps_.size(); ++outlet) {
+    left_ps_[outlet] = PicosecondsFor(left_bytes_[outlet], ports_.outlet(outlet).bytes_per_s);
+  }
+  uint32_t idle_rounds = 0;
+  for (; !open_.empty(); ++round_) {
+    StartRound();
+    // Trees with most left go first; equal ones take turns.
+    std::rotate(open_.begin(), open_.begin() + 1, open_.end());
+    std::stable_sort(open_.begin(), open_.end(), [](const OpenTree& a, const OpenTree& b) {
+      return a.slices_left > b.slices_left;
+    });
+    bool moved = false;
+    for (OpenTree& open : open_) moved |= TakeOne(&open);
+    std::erase_if(open_, [](const OpenTree& open) { return open.slices_left == 0; });
+    idle_rounds = moved ? 0 : idle_rounds + 1;
+    RESHARD_CHECK(idle_rounds <= ledger_.horizon(), "a slice fits no round");
+  }
+  return round_;
+}
+
+}  // namespace
+
+void AssignRounds(const Topology& topology, const Ports& ports, const RoundLimits& limits,
+                  std::vector<ScheduledTree>* trees) {
+  const uint32_t rounds = OpenShop(topology, ports, limits, trees).Run();
+  // Local copies need no network: spread evenly, they fill no round's slots.
+  for (ScheduledTree& tree : *trees) {
+    if (!tree.local) continue;
+    const uint64_t count = tree.slices.size();
+    for (uint64_t i = 0; i < count; ++i) {
+      tree.rounds[i] = static_cast<uint32_t>(count < rounds ? i * rounds / count : i);
+    }
+  }
+}
+
+}  // namespace reshard

@@ -1,0 +1,30 @@
+// Rounds: which slice of each tree moves when.
+//
+// A greedy open shop: in every round each tree takes one slice, of those whose sources have room
+// the one whose source has most left to send. Rounds in which a port would be busy for longer than
+// its share are avoided, not forbidden where a single message does it.
+#ifndef RESHARD_COMPILER_SCHEDULE_ROUNDS_H_
+#define RESHARD_COMPILER_SCHEDULE_ROUNDS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/layout/topology.h"
+#include "compiler/route/ports.h"
+#include "compiler/schedule/slices.h"
+
+namespace reshard {
+
+struct RoundLimits {
+  std::vector<int64_t> port_bytes;  // per port: what it should send from sources in a round
+  std::vector<int64_t> pack_bytes;  // per site: what it can pack in a round
+  int64_t recv_bytes = 0;           // what a rank should receive in a round
+};
+
+// Fills ScheduledTree::rounds. Every slice alone fits `pack_bytes` and `recv_bytes`.
+void AssignRounds(const Topology& topology, const Ports& ports, const RoundLimits& limits,
+                  std::vector<ScheduledTree>* trees);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_SCHEDULE_ROUNDS_H_

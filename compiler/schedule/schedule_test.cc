@@ -1,0 +1,212 @@
+#include "compiler/schedule/schedule.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+#include <set>
+#include <string>
+
+#include "compiler/route/routing.h"
+#include "compiler/route/testing/job.h"
+#include "compiler/route/witnesses.h"
+#include "compiler/schedule/predict.h"
+#include "compiler/schedule/testing/check_schedule.h"
+
+namespace reshard {
+namespace {
+
+using testing::CheckSchedule;
+using testing::CountMessages;
+using testing::Job;
+using testing::MoeJob;
+using testing::MoeShape;
+using testing::Strided;
+
+constexpr int64_t kRate = 50'000'000'000;
+
+struct Built {
+  Routing routing;
+  Schedule schedule;
+};
+
+Built Build(const Job& job, const RouteOptions& route, const ScheduleOptions& options) {
+  Diagnostics diags;
+  Built built;
+  const bool routed =
+      BuildRouting(job.table, job.transfers, job.topology, route, &diags, &built.routing);
+  REQUIRE(routed);
+  const bool scheduled =
+      BuildSchedule(job.transfers, job.topology, built.routing, options, &diags, &built.schedule);
+  REQUIRE(scheduled);
+  return built;
+}
+
+TEST_CASE("the toy is eight messages of 32 bytes in one round") {
+  Job job;
+  job.AddDomain(2, kRate);
+  job.AddDomain(4, kRate);
+  for (Rank source = 0; source < 2; ++source) {
+    for (Rank destination = 2; destination < 6; ++destination) {
+      job.AddClass({source}, {destination}, {32});
+    }
+  }
+  const Built built = Build(job, {}, {});
+  CHECK(CheckSchedule(job, {}, built.schedule) == "");
+  CHECK(CountMessages(built.schedule) == 8);
+  REQUIRE(built.schedule.injects.size() == 8);
+  for (const PlanInject& inject : built.schedule.injects) {
+    CHECK(inject.extent == 32);
+    CHECK(inject.round == 0);
+  }
+  CHECK(built.schedule.round_count == 1);
+  // The sources' ports are the busiest: 128 bytes at 50 GB/s, and one round.
+  CHECK(PredictNs(job.topology, built.schedule) == 20'002);
+}
+
+TEST_CASE("all small jobs of two sources and three destinations obey the rules") {
+  // Every class of up to 5 ranks: holders among 0-2, needers among 1-4 (1 and 2 may be both).
+  int cases = 0;
+  for (uint32_t domains = 0; domains < 4; ++domains) {
+    for (uint32_t holder_bits = 1; holder_bits < 8; ++holder_bits) {
+      for (uint32_t needer_bits = 1; needer_bits < 16; ++needer_bits) {
+        Job job;
+        if (domains == 0) job.AddDomain(5, kRate);
+        if (domains == 1) {
+          job.AddDomain(2, kRate);
+          job.AddDomain(3, kRate / 2);
+        }
+        if (domains == 2) {
+          job.AddDomain(2, kRate, 2);
+          job.AddDomain(1, kRate);
+          job.AddDomain(2, kRate);
+        }
+        if (domains == 3)
+          for (int i = 0; i < 5; ++i) job.AddDomain(1, kRate);
+        RankList holders, needers;
+        for (Rank r = 0; r < 3; ++r)
+          if (holder_bits >> r & 1) holders.push_back(r);
+        for (Rank r = 0; r < 4; ++r)
+          if (needer_bits >> r & 1) needers.push_back(r + 1);
+        job.AddClass(holders, needers, {300'000, 10, 70'000});
+        job.AddClass({0}, needers, {100'002});
+        for (const int64_t limit : {int64_t{1} << 28, int64_t{400'000}}) {
+          ScheduleOptions options;
+          options.max_staging_bytes = limit;
+          const Built built = Build(job, {}, options);
+          const std::string problem = CheckSchedule(job, options, built.schedule);
+          CAPTURE(domains);
+          CAPTURE(holder_bits);
+          CAPTURE(needer_bits);
+          CAPTURE(limit);
+          REQUIRE(problem == "");
+          ++cases;
+        }
+      }
+    }
+  }
+  CHECK(cases == 4 * 7 * 15 * 2);
+}
+
+// Domains, NIC rates and rank sets at random, from one seed.
+Job RandomJob(uint32_t seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](uint32_t bound) { return static_cast<uint32_t>(random() % bound); };
+  Job job;
+  const uint32_t domain_count = 1 + below(8);
+  for (uint32_t i = 0; i < domain_count; ++i) {
+    job.AddDomain(1 + below(6), kRate / (1 + below(4)), 1 + below(3));
+  }
+  const auto rank_count = static_cast<uint32_t>(job.topology.sites.size());
+  const auto random_set = [&](uint32_t one_in) {
+    RankList ranks;
+    for (Rank rank = 0; rank < rank_count; ++rank) {
+      if (below(one_in) == 0) ranks.push_back(rank);
+    }
+    if (ranks.empty()) ranks.push_back(below(rank_count));
+    return ranks;
+  };
+  const uint32_t class_count = 1 + below(30);
+  std::set<std::pair<RankList, RankList>> seen;
+  for (uint32_t i = 0; i < class_count; ++i) {
+    const RankList holders = random_set(1 + below(10)), needers = random_set(1 + below(10));
+    if (!seen.insert({holders, needers}).second) continue;
+    std::vector<int64_t> cells;
+    for (uint32_t c = 0; c <= below(4); ++c) cells.push_back(1 + below(1U << (1 + below(22))));
+    job.AddClass(holders, needers, cells);
+  }
+  return job;
+}
+
+TEST_CASE("random jobs obey the rules") {
+  for (uint32_t seed = 0; seed < 400; ++seed) {
+    CAPTURE(seed);
+    const Job job = RandomJob(seed);
+    ScheduleOptions options;
+    options.max_staging_bytes = int64_t{1} << (22 + seed % 7);
+    options.slice_bytes = int64_t{1} << (16 + seed % 11);
+    const Built built = Build(job, RouteOptions{seed % 5}, options);
+    const std::string problem = CheckSchedule(job, options, built.schedule);
+    REQUIRE(problem == "");
+  }
+}
+
+TEST_CASE("a mixture of experts comes within a few per cent of the bound") {
+  struct Case {
+    MoeShape shape;
+    double ratio;
+  };
+  MoeShape base, few_sources, replicas_of_four_nodes;
+  few_sources.pp = 2;
+  few_sources.ep = 8;
+  few_sources.edp = 1;
+  replicas_of_four_nodes.pp = 16;
+  replicas_of_four_nodes.edp = 1;
+  replicas_of_four_nodes.tp = 32;
+  replicas_of_four_nodes.replicas = 8;
+  for (const Case& c : {Case{base, 1.02}, Case{few_sources, 1.035}}) {
+    const Job job = MoeJob(c.shape);
+    const Built built = Build(job, {}, {});
+    const double ratio = static_cast<double>(PredictNs(job.topology, built.schedule)) /
+                         static_cast<double>(WitnessNs(built.routing.witnesses[0]));
+    CAPTURE(c.shape.pp);
+    CHECK(ratio >= 1.0);
+    CHECK(ratio <= c.ratio);
+  }
+}
+
+TEST_CASE("a large schedule obeys the rules, too") {
+  MoeShape shape;
+  shape.tp = 32;
+  shape.replicas = 4;
+  shape.model_bytes = int64_t{40} << 30;
+  const Job job = MoeJob(shape);
+  const Built built = Build(job, {}, {});
+  CHECK(CheckSchedule(job, {}, built.schedule) == "");
+}
+
+TEST_CASE("an infeasible staging limit names one that is feasible") {
+  Job job;
+  job.AddDomain(1, kRate);
+  job.AddDomain(1, kRate);
+  job.AddClass({0}, {1}, {1 << 20});
+  Diagnostics diags;
+  Routing routing;
+  REQUIRE(BuildRouting(job.table, job.transfers, job.topology, {}, &diags, &routing));
+  ScheduleOptions options;
+  options.max_staging_bytes = 1000;
+  Schedule schedule;
+  REQUIRE_FALSE(BuildSchedule(job.transfers, job.topology, routing, options, &diags, &schedule));
+  REQUIRE(diags.entries().size() == 1);
+  CHECK(diags.entries()[0].code == DiagnosticCode::kStagingInfeasible);
+  const std::string& text = diags.entries()[0].text;
+  const std::string before = "smallest feasible limit is ";
+  const size_t at = text.find(before);
+  REQUIRE(at != std::string::npos);
+  options.max_staging_bytes = std::stoll(text.substr(at + before.size()));
+  CHECK(options.max_staging_bytes > 1000);
+  const Built built = Build(job, {}, options);
+  CHECK(CheckSchedule(job, options, built.schedule) == "");
+}
+
+}  // namespace
+}  // namespace reshard

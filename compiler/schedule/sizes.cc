@@ -1,0 +1,155 @@
+#include "compiler/schedule/sizes.h"
+
+#include <algorithm>
+
+#include "compiler/route/round_cost.h"
+#include "runtime/plan/plan.h"
+
+namespace reshard {
+namespace {
+
+int64_t CeilDiv(int64_t bytes, int64_t parts) { return (bytes + parts - 1) / parts; }
+
+// Cuts so that no tree needs many more rounds than `rounds`; where four sources a slice are too
+// few for that, all slices become smaller, as what one head cannot take no other port can use.
+constexpr int kCutAttempts = 4;
+
+class Sizer {
+ public:
+  Sizer(const Topology& topology, const Ports& ports, const Routing& routing, const ClassCuts& cuts,
+        const Traffic& traffic, int64_t most_bytes, std::vector<ScheduledTree>* trees)
+      : topology_(topology),
+        ports_(ports),
+        routing_(routing),
+        cuts_(cuts),
+        traffic_(traffic),
+        most_bytes_(most_bytes),
+        trees_(*trees) {}
+
+  void Cut() {
+    rounds_ = WantedRounds(traffic_.most_landed_bytes, traffic_.busy_ps / 1000,
+                           static_cast<int64_t>(traffic_.deepest), most_bytes_);
+    for (int attempt = 0; attempt < kCutAttempts; ++attempt) {
+      CutSlices(routing_, cuts_, ports_, Limits(), &trees_);
+      int64_t most = 0;
+      widest_ = 0;
+      for (const ScheduledTree& tree : trees_) {
+        for (const DraftSlice& slice : tree.slices) widest_ = std::max(widest_, slice.extent);
+        if (!tree.local) most = std::max(most, static_cast<int64_t>(tree.slices.size()));
+      }
+      if (most <= rounds_ + rounds_ / 32) break;
+      rounds_ = most;
+    }
+  }
+
+  RoundLimits RoundShares(int64_t max_staging_bytes) const;
+
+ private:
+  SliceLimits Limits() const;
+  int64_t RoundPs() const { return traffic_.busy_ps / rounds_ + 1; }
+
+  const Topology& topology_;
+  const Ports& ports_;
+  const Routing& routing_;
+  const ClassCuts& cuts_;
+  const Traffic& traffic_;
+  int64_t most_bytes_;
+  std::vector<ScheduledTree>& trees_;
+  int64_t rounds_ = 1;
+  int64_t widest_ = 0;  // slice
+};
+
+SliceLimits Sizer::Limits() const {
+  const int64_t least = std::min(most_bytes_, std::max(kMinSliceBytes, most_bytes_ / 32));
+  SliceLimits limits;
+  for (const RoutedStream& stream : routing_.streams) {
+    int64_t bytes = 0;
+    for (const ClassRange& range : stream.bytes) bytes += range.extent;
+    // Cuts are rounded down by less than kCutAlignBytes.
+    const int64_t even = CeilDiv(bytes, rounds_) + kCutAlignBytes;
+    limits.slice_bytes.push_back(std::clamp(even, least, most_bytes_));
+  }
+  // A slow port sends as much in a round as it can in the time that the others take.
+  for (SiteId site = 0; site < topology_.sites.size(); ++site) {
+    const OutletId outlet = ports_.outlet_of_site(site);
+    int64_t bytes = most_bytes_;
+    if (outlet != kNone) {
+      bytes = BytesIn(RoundPs(), ports_.outlet(outlet).bytes_per_s) + kCutAlignBytes;
+    }
+    limits.portion_bytes.push_back(std::clamp(bytes, least, most_bytes_));
+  }
+  return limits;
+}
+
+RoundLimits Sizer::RoundShares(int64_t max_staging_bytes) const {
+  RoundLimits limits;
+  limits.recv_bytes = most_bytes_ + most_bytes_ / 16;
+  PortBytes relayed(ports_);
+  for (const ScheduledTree& tree : trees_) {
+    if (tree.local) continue;
+    for (size_t p = 0; p + 1 < tree.members.size(); ++p) {
+      relayed.Add(ports_.outlet_of_rank(tree.members[p]), CeilDiv(tree.bytes, rounds_));
+    }
+  }
+  for (PortId port = 0; port < ports_.port_count(); ++port) {
+    const int64_t share = BytesIn(RoundPs(), ports_.bytes_per_s(port));
+    int64_t bytes = share + share / 128;
+    // Whole slices fill a round best: the rest of a share that is not a multiple stays unused in
+    // every round, and the round had better be shorter.
+    if (bytes >= widest_) bytes = bytes / widest_ * widest_ + widest_ / 128;
+    limits.port_bytes.push_back(bytes - relayed.bytes(port));
+  }
+  for (SiteId site = 0; site < topology_.sites.size(); ++site) {
+    const int64_t received = traffic_.lands[site] ? kRecvSlots * limits.recv_bytes : 0;
+    const int64_t left = (max_staging_bytes - received) / kPackSlots;
+    limits.pack_bytes.push_back(std::max(left, widest_ + kMaxSourcesPerSlice * kSlotAlignBytes));
+  }
+  return limits;
+}
+
+}  // namespace
+
+Traffic FindTraffic(const Topology& topology, const Ports& ports,
+                    const std::vector<ScheduledTree>& trees) {
+  Traffic traffic;
+  traffic.lands.assign(topology.sites.size(), false);
+  std::vector<int64_t> landed(topology.sites.size(), 0);
+  PortBytes sent(ports), received(ports);
+  for (const ScheduledTree& tree : trees) {
+    traffic.tree_bytes += tree.bytes;
+    for (const Rank member : tree.members) {
+      traffic.lands[ports.site(member)] = true;
+      landed[ports.site(member)] += tree.bytes;
+    }
+    if (tree.local) continue;
+    traffic.deepest = std::max(traffic.deepest, tree.members.size());
+    for (size_t p = 0; p < tree.members.size(); ++p) {
+      const OutletId outlet = ports.outlet_of_rank(tree.members[p]);
+      received.Add(outlet, tree.bytes);
+      if (p + 1 < tree.members.size()) sent.Add(outlet, tree.bytes);
+    }
+    for (const SourceRun& run : tree.runs) sent.Add(ports.outlet_of_rank(run.source), run.extent);
+  }
+  for (const ScheduledTree& tree : trees) {
+    if (tree.local) continue;
+    for (const SourceRun& run : tree.runs) {
+      traffic.landers_send = traffic.landers_send || traffic.lands[ports.site(run.source)];
+    }
+  }
+  for (const int64_t bytes : landed) {
+    traffic.most_landed_bytes = std::max(traffic.most_landed_bytes, bytes);
+  }
+  const int64_t send_busy_ps = sent.MaxLevel();
+  traffic.busy_ps = std::max(send_busy_ps, received.MaxLevel());
+  return traffic;
+}
+
+RoundLimits SizeSlices(const Topology& topology, const Ports& ports, const Routing& routing,
+                       const ClassCuts& cuts, const Traffic& traffic, int64_t most_bytes,
+                       int64_t max_staging_bytes, std::vector<ScheduledTree>* trees) {
+  Sizer sizer(topology, ports, routing, cuts, traffic, most_bytes, trees);
+  sizer.Cut();
+  return sizer.RoundShares(max_staging_bytes);
+}
+
+}  // namespace reshard

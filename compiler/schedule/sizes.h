@@ -1,0 +1,38 @@
+// Sizes: how large slices and portions are, from what ports carry and the staging limit allows.
+#ifndef RESHARD_COMPILER_SCHEDULE_SIZES_H_
+#define RESHARD_COMPILER_SCHEDULE_SIZES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/layout/topology.h"
+#include "compiler/route/class_cuts.h"
+#include "compiler/route/ports.h"
+#include "compiler/route/routing.h"
+#include "compiler/schedule/rounds.h"
+#include "compiler/schedule/slices.h"
+
+namespace reshard {
+
+// What a routing asks of ports and ranks, whatever the order.
+struct Traffic {
+  int64_t busy_ps = 0;            // of the busiest port
+  int64_t most_landed_bytes = 0;  // of one rank, local streams included
+  int64_t tree_bytes = 0;         // sum over all trees
+  size_t deepest = 1;
+  bool landers_send = false;  // some lander also packs network messages
+  std::vector<bool> lands;    // per site
+};
+Traffic FindTraffic(const Topology& topology, const Ports& ports,
+                    const std::vector<ScheduledTree>& trees);
+
+// Every stream moves evenly over all rounds: its slice is its bytes over the number of rounds, but
+// not less than is worth a message. `most_bytes` is what a rank receives at most in a round. Cuts
+// the trees into slices and says what a round may carry.
+RoundLimits SizeSlices(const Topology& topology, const Ports& ports, const Routing& routing,
+                       const ClassCuts& cuts, const Traffic& traffic, int64_t most_bytes,
+                       int64_t max_staging_bytes, std::vector<ScheduledTree>* trees);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_SCHEDULE_SIZES_H_

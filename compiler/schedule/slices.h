@@ -1,0 +1,54 @@
+// Slices: the bytes of each tree cut into what one round brings to its head.
+#ifndef RESHARD_COMPILER_SCHEDULE_SLICES_H_
+#define RESHARD_COMPILER_SCHEDULE_SLICES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/route/class_cuts.h"
+#include "compiler/route/ports.h"
+#include "compiler/route/routing.h"
+
+namespace reshard {
+
+// Bytes [begin, begin + extent) of a stream.
+struct SourceRun {
+  int64_t begin = 0;
+  int64_t extent = 0;
+  Rank source = 0;
+};
+
+// Some runs of one tree, adjacent in the stream, with different sources.
+struct DraftSlice {
+  uint32_t first_portion = 0;
+  uint32_t portion_count = 0;
+  int64_t extent = 0;
+};
+
+struct ScheduledTree {
+  uint32_t stream = 0;
+  std::vector<Rank> members;
+  bool local = false;
+  int64_t bytes = 0;
+  std::vector<SourceRun> runs;      // cover the stream in its order; neighbours differ in source
+  std::vector<DraftSlice> slices;   // in stream order
+  std::vector<SourceRun> portions;  // of the slices: each becomes one inject
+  std::vector<uint32_t> rounds;     // of the slices; all different
+};
+
+// The trees of all streams in order, with their runs.
+std::vector<ScheduledTree> MakeTrees(const Routing& routing);
+
+struct SliceLimits {
+  std::vector<int64_t> slice_bytes;    // per stream
+  std::vector<int64_t> portion_bytes;  // per site: what it can send in a round
+};
+
+// Cuts every tree's runs into slices of at most about slice_bytes from at most kMaxSourcesPerSlice
+// different sources.
+void CutSlices(const Routing& routing, const ClassCuts& cuts, const Ports& ports,
+               const SliceLimits& limits, std::vector<ScheduledTree>* trees);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_SCHEDULE_SLICES_H_
