@@ -262,8 +262,13 @@ std::optional<OriginDifference> PlanOrigins::CompareRefined(const SuperDims& dim
   std::vector<NaivePiece> todo;
   todo.push_back(std::move(piece));
   while (!todo.empty() && --*work > 0) {
-    NaivePiece next = std::move(todo.back());
-    todo.pop_back();
+    // Strides are positive: the least first byte of all parts is where to look first.
+    const auto lowest =
+        std::min_element(todo.begin(), todo.end(), [](const NaivePiece& a, const NaivePiece& b) {
+          return a.from[0] < b.from[0];
+        });
+    NaivePiece next = std::move(*lowest);
+    todo.erase(lowest);
     // The window that has the first element at its byte.
     const auto holds = [&](const Window& window) {
       int64_t byte = window.base_bytes;
