@@ -145,7 +145,7 @@ TEST_CASE("the root digest stands for the content") {
   CHECK(a->root_digest != b->root_digest);
   // The same sections in another envelope: another file, the same plan.
   const Bytes file = Serialize(ToyPlan());
-  const Bytes other = MakeFile(1, SectionsOf(file), 64);
+  const Bytes other = MakeFile(1, SectionsOf(file), 32);
   const StatusOr<LoadedPlan> c = LoadPlan(other, {});
   REQUIRE(c.ok());
   CHECK(other != file);
