@@ -52,31 +52,32 @@ struct LogicalRef {
   std::vector<int64_t> loop_values;
 };
 
-// Names are looked up by skeleton: each maximal run of digits (without a leading zero) is a slot.
-// "model.layers.3.w13" has the skeleton "model.layers.#.w#" and the slots (3, 13).
+// Names are looked up by skeleton: see name_skeleton.h.
 struct LogicalTable {
   std::vector<SuperTensor> supers;
 
-  // How one super-tensor answers to a skeleton: slot i is the constant `constant[i]`, or loop axis
-  // `axis[i]` when that is >= 0. Aliases add entries of their own.
+  // Some tensors of one super-tensor whose names share a skeleton: slot i has the values
+  // [begin, end). Loop axis a of the tensor is base[a], plus (value - begin) of the slot that has
+  // `axis` a, if any. Aliases add entries of their own.
   struct Entry {
+    struct Slot {
+      int64_t begin = 0;
+      int64_t end = 1;
+      int axis = -1;  // -1: the slot has one value
+    };
     SuperId super = 0;
-    std::vector<int64_t> constant;
-    std::vector<int> axis;
+    std::vector<Slot> slots;
+    std::vector<int64_t> base;
   };
   std::unordered_map<std::string, std::vector<Entry>> by_skeleton;
+  // Tensors (and aliases) that were declared one by one.
+  std::unordered_map<std::string, LogicalRef> by_name;
 
   // The tensor called `name`, or nullopt.
   std::optional<LogicalRef> Find(std::string_view name) const;
-  // Names for "did you mean": one instance of every entry, at most a few thousand.
+  // Names for "did you mean", sorted: one instance of every entry, at most a few thousand.
   std::vector<std::string> SampleNames() const;
 };
-
-struct NameSkeleton {
-  std::string text;
-  std::vector<int64_t> slots;
-};
-NameSkeleton SkeletonOf(std::string_view name);
 
 // `source` or `destination` may be null (a single file is checked alone).
 [[nodiscard]] bool BuildLogicalTable(const LayoutSpec* source, const LayoutSpec* destination,
