@@ -69,7 +69,7 @@ void CheckOverlaps(std::span<const ParamBuffer> buffers, const std::vector<size_
   }
 }
 
-void CheckBuffer(const ParamSpec& param, const ParamBuffer& buffer, int64_t align_bytes,
+void CheckBuffer(const ExpectedParam& param, const ParamBuffer& buffer, int64_t align_bytes,
                  Problems* problems) {
   if (buffer.bytes != param.bytes) {
     problems->Add("'" + buffer.name + "' has " + std::to_string(buffer.bytes) +
@@ -84,8 +84,8 @@ void CheckBuffer(const ParamSpec& param, const ParamBuffer& buffer, int64_t alig
 
 }  // namespace
 
-std::vector<ParamSpec> ParamsOfRank(const Plan& plan, uint32_t rank) {
-  std::vector<ParamSpec> params;
+std::vector<ExpectedParam> ParamsOfRank(const Plan& plan, uint32_t rank) {
+  std::vector<ExpectedParam> params;
   for (uint32_t f = 0; f < plan.families.size(); ++f) {
     const PlanFamily& family = plan.families[f];
     if (!Contains(plan.rank_sets[family.rank_set], rank)) continue;
@@ -93,7 +93,7 @@ std::vector<ParamSpec> ParamsOfRank(const Plan& plan, uint32_t rank) {
     if (!instances) continue;  // such a plan has not passed VerifyPlan
     std::vector<int64_t> values = family.loop_begin;
     for (int64_t i = 0; i < *instances; ++i) {
-      ParamSpec param;
+      ExpectedParam param;
       param.family = f;
       param.instance = i;
       param.side = family.side;
@@ -113,7 +113,7 @@ std::vector<ParamSpec> ParamsOfRank(const Plan& plan, uint32_t rank) {
 
 StatusOr<Bindings> BindParams(const Plan& plan, uint32_t rank,
                               std::span<const ParamBuffer> buffers) {
-  const std::vector<ParamSpec> params = ParamsOfRank(plan, rank);
+  const std::vector<ExpectedParam> params = ParamsOfRank(plan, rank);
   NameMap by_name;
   for (size_t p = 0; p < params.size(); ++p) {
     by_name.emplace(std::pair(params[p].side, std::string_view(params[p].name)), p);
@@ -131,7 +131,7 @@ StatusOr<Bindings> BindParams(const Plan& plan, uint32_t rank,
                    std::string(SideText(buffers[b].side)) + " param '" + buffers[b].name + "'");
       continue;
     }
-    const ParamSpec& param = params[found->second];
+    const ExpectedParam& param = params[found->second];
     size_t& bound = buffer_of[found->second];
     if (bound != buffers.size()) {
       // Two names of one buffer may both be given, as long as they agree.

@@ -25,7 +25,7 @@ struct ParamBuffer {
 };
 
 // The param buffers that the plan expects of one rank.
-struct ParamSpec {
+struct ExpectedParam {
   uint32_t family = 0;
   int64_t instance = 0;
   PlanSide side = PlanSide::kSource;
@@ -35,7 +35,7 @@ struct ParamSpec {
   bool external = false;
 };
 // By (family, instance).
-std::vector<ParamSpec> ParamsOfRank(const Plan& plan, uint32_t rank);
+std::vector<ExpectedParam> ParamsOfRank(const Plan& plan, uint32_t rank);
 
 class Bindings {
  public:

@@ -15,7 +15,7 @@ namespace {
 struct Buffers {
   explicit Buffers(const Plan& plan, uint32_t rank) : block(1 << 16) {
     size_t offset = 64 - reinterpret_cast<uintptr_t>(block.data()) % 64;
-    for (const ParamSpec& spec : ParamsOfRank(plan, rank)) {
+    for (const ExpectedParam& spec : ParamsOfRank(plan, rank)) {
       list.push_back({spec.side, spec.name, block.data() + offset, spec.bytes});
       offset += (static_cast<size_t>(spec.bytes) + 127) / 64 * 64;
     }
@@ -39,7 +39,7 @@ std::string BindError(const Plan& plan, uint32_t rank, const Buffers& buffers) {
 }
 
 TEST_CASE("the params of a rank are its families' instances, named by absolute loop values") {
-  const std::vector<ParamSpec> params = ParamsOfRank(testing::ExpertPlan(), 1);
+  const std::vector<ExpectedParam> params = ParamsOfRank(testing::ExpertPlan(), 1);
   REQUIRE(params.size() == 4);
   CHECK(params[0].name == "layers.1.experts.2.w");
   CHECK(params[1].name == "layers.1.experts.3.w");

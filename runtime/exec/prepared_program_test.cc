@@ -13,7 +13,7 @@ namespace {
 struct Prepared {
   Prepared(const Plan& plan, uint32_t rank) {
     std::vector<ParamBuffer> buffers;
-    for (const ParamSpec& spec : ParamsOfRank(plan, rank)) {
+    for (const ExpectedParam& spec : ParamsOfRank(plan, rank)) {
       blocks.emplace_back(static_cast<size_t>(spec.bytes) / 8 + 1);
       buffers.push_back({spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()),
                          spec.bytes});

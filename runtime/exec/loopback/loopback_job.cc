@@ -106,7 +106,7 @@ std::span<const LoopbackParam> LoopbackJob::params_of(size_t rank_index) const {
 Status LoopbackJob::AllocateParams() {
   for (const PlanRank& rank : plan_.ranks) {
     first_param_.push_back(params_.size());
-    for (ParamSpec& spec : ParamsOfRank(plan_, rank.rank)) {
+    for (ExpectedParam& spec : ParamsOfRank(plan_, rank.rank)) {
       // A block of its own each, so that tools see an access beyond it; never empty.
       const int64_t blocks = spec.bytes / kParamAlignBytes + 1;
       std::unique_ptr<uint8_t, FreeDelete> block(static_cast<uint8_t*>(

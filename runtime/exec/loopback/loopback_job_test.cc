@@ -214,7 +214,7 @@ struct Ranks {
     for (uint32_t r = 0; r < plan_of_rank.size(); ++r) {
       const Plan& plan = *plan_of_rank[r];
       std::vector<ParamBuffer> buffers;
-      for (const ParamSpec& spec : ParamsOfRank(plan, r)) {
+      for (const ExpectedParam& spec : ParamsOfRank(plan, r)) {
         blocks.emplace_back(static_cast<size_t>(spec.bytes) / 8 + 1);
         buffers.push_back({spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()),
                            spec.bytes});
