@@ -44,41 +44,33 @@ void CheckRails(const TopoSpec& spec, Diagnostics* diags) {
   }
 }
 
-int64_t NicBytesOfGroup(const TopoSpec& spec, const NodeTable& nodes, uint32_t group) {
-  std::vector<std::optional<int64_t>> of_type(spec.node_types.size());
-  std::optional<int64_t> total = 0;
-  for (const FileNode& node : nodes.nodes()) {
-    if (node.group != group || !total) continue;
-    std::optional<int64_t>& bytes = of_type[node.type];
-    if (!bytes) {
-      bytes = 0;  // at most kMaxNicsPerNode * kMaxBytesPerSecond: fits
-      for (const NicSpec& nic : spec.node_types[node.type].nics) *bytes += nic.bytes_per_s;
-    }
-    total = CheckedAdd(*total, *bytes);
+// The bandwidth of all NICs of each group, as the node types say; the highest number if it is more.
+std::vector<int64_t> NicBytesOfGroups(const TopoSpec& spec, const NodeTable& nodes) {
+  std::vector<int64_t> of_type(spec.node_types.size(), 0);
+  for (size_t t = 0; t < of_type.size(); ++t) {
+    // At most kMaxNicsPerNode * kMaxBytesPerSecond: fits.
+    for (const NicSpec& nic : spec.node_types[t].nics) of_type[t] += nic.bytes_per_s;
   }
-  return total.value_or(INT64_MAX);
+  std::vector<int64_t> totals(spec.fabric->groups.size(), 0);
+  for (const FileNode& node : nodes.nodes()) {
+    if (node.group == kNoEntry) continue;
+    int64_t& total = totals[node.group];
+    total = CheckedAdd(total, of_type[node.type]).value_or(INT64_MAX);
+  }
+  return totals;
 }
 
-void AddGroup(const TopoSpec& spec, const NodeTable& nodes, uint32_t group, Diagnostics* diags,
-              Topology* out) {
-  const FabricSpec& fabric = *spec.fabric;
-  const FabricSpec::Group& from = fabric.groups[group];
-  std::optional<int64_t> uplink = 0;
-  if (from.uplink_bytes_per_s_per_leaf != 0) {
-    uplink = CheckedProduct<int64_t>(
-        {from.uplink_bytes_per_s_per_leaf, from.leaf_per_rail, RailCount(spec)});
-  } else if (fabric.oversubscription_micro && fabric.oversubscription_micro->value > kRatioOne) {
-    // total * 10^6 / ratio, divided first so that it fits.
-    const int64_t total = NicBytesOfGroup(spec, nodes, group);
-    const int64_t ratio = fabric.oversubscription_micro->value;
-    uplink = total / ratio * kRatioOne + total % ratio * kRatioOne / ratio;
+// What the uplinks of a group carry, whose NICs together send `nic_bytes_per_s`; 0: no limit.
+std::optional<int64_t> UplinkOf(const FabricSpec& fabric, uint32_t rails,
+                                const FabricSpec::Group& group, int64_t nic_bytes_per_s) {
+  if (group.uplink_bytes_per_s_per_leaf != 0) {
+    return CheckedProduct<int64_t>({group.uplink_bytes_per_s_per_leaf, group.leaf_per_rail, rails});
   }
-  if (uplink) {
-    out->groups.push_back({from.name.value, *uplink});
-    return;
-  }
-  diags->Error(DiagnosticCode::kBadBandwidth, from.span,
-               "the uplinks of the group '" + from.name.value + "' do not fit into 64 bits");
+  const std::optional<Located64>& ratio = fabric.oversubscription_micro;
+  if (!ratio || ratio->value == kRatioOne) return 0;
+  // nic_bytes_per_s * kRatioOne / ratio, divided first so that it fits.
+  return nic_bytes_per_s / ratio->value * kRatioOne +
+         nic_bytes_per_s % ratio->value * kRatioOne / ratio->value;
 }
 
 }  // namespace
@@ -111,7 +103,17 @@ void CheckFabric(const TopoSpec& spec, Diagnostics* diags) {
 
 void AddGroups(const TopoSpec& spec, const NodeTable& nodes, Diagnostics* diags, Topology* out) {
   if (!spec.fabric) return;
-  for (uint32_t g = 0; g < spec.fabric->groups.size(); ++g) AddGroup(spec, nodes, g, diags, out);
+  const uint32_t rails = RailCount(spec);
+  const std::vector<int64_t> nic_bytes = NicBytesOfGroups(spec, nodes);
+  for (size_t g = 0; g < nic_bytes.size(); ++g) {
+    const FabricSpec::Group& group = spec.fabric->groups[g];
+    const std::optional<int64_t> uplink = UplinkOf(*spec.fabric, rails, group, nic_bytes[g]);
+    if (!uplink) {
+      diags->Error(DiagnosticCode::kBadBandwidth, group.span,
+                   "the uplinks of the group '" + group.name.value + "' do not fit into 64 bits");
+    }
+    out->groups.push_back({group.name.value, uplink.value_or(0)});
+  }
 }
 
 }  // namespace reshard

@@ -22,9 +22,10 @@ void NodeTable::IndexNodes() {
     const NodeSpec& entry = spec_.nodes[e];
     const auto type = types.find(entry.type.value);
     if (type == types.end()) {
+      const bool suggest = suggestions_left_ > 0 && suggestions_left_-- > 0;
       Error(DiagnosticCode::kUnknownNodeType, entry.type.span,
             "no node type is called '" + entry.type.value + "'" +
-                DidYouMean(entry.type.value, type_names));
+                (suggest ? DidYouMean(entry.type.value, type_names) : ""));
     }
     bool reported = false;
     for (const std::string& name : entry.nodes.names) {
@@ -64,14 +65,17 @@ uint32_t NodeTable::Find(const std::string& name, Span span) {
 
 // The group of the fabric called `name`, or kNoEntry after an error.
 uint32_t NodeTable::GroupNamed(const LocatedText& name) {
-  const std::vector<FabricSpec::Group>& groups = spec_.fabric->groups;
-  for (uint32_t g = 0; g < groups.size(); ++g) {
-    if (groups[g].name.value == name.value) return g;
+  const auto found = group_index_.find(name.value);
+  if (found != group_index_.end()) return found->second;
+  std::string suggestion;
+  if (suggestions_left_ > 0) {
+    --suggestions_left_;
+    std::vector<std::string> known;
+    for (const FabricSpec::Group& group : spec_.fabric->groups) known.push_back(group.name.value);
+    suggestion = DidYouMean(name.value, known);
   }
-  std::vector<std::string> known;
-  for (const FabricSpec::Group& group : groups) known.push_back(group.name.value);
   Error(DiagnosticCode::kBadValue, name.span,
-        "no group of the fabric is called '" + name.value + "'" + DidYouMean(name.value, known));
+        "no group of the fabric is called '" + name.value + "'" + suggestion);
   return kNoEntry;
 }
 
@@ -91,9 +95,8 @@ void NodeTable::AssignGroup(uint32_t node, uint32_t group, Span span) {
 void NodeTable::AssignGroups() {
   if (!spec_.fabric || spec_.fabric->groups.empty()) return;
   const std::vector<FabricSpec::Group>& groups = spec_.fabric->groups;
-  std::map<std::string_view, uint32_t> names;
   for (uint32_t g = 0; g < groups.size(); ++g) {
-    const auto [first, added] = names.emplace(groups[g].name.value, g);
+    const auto [first, added] = group_index_.emplace(groups[g].name.value, g);
     if (!added) {
       Error(DiagnosticCode::kBadValue, groups[g].name.span,
             "there are two groups '" + groups[g].name.value + "'")

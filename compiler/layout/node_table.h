@@ -53,7 +53,8 @@ class NodeTable {
   Diagnostics* diags_;
   std::vector<FileNode> nodes_;
   std::unordered_map<std::string_view, uint32_t> node_index_;
-  int suggestions_left_ = 20;  // each compares with every node
+  std::unordered_map<std::string_view, uint32_t> group_index_;
+  int suggestions_left_ = 20;  // each compares with every known name
 };
 
 }  // namespace reshard

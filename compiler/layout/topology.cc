@@ -173,7 +173,8 @@ void TopologyBuilder::ReadNicOverride(const OverrideSpec& override_spec) {
   Error(DiagnosticCode::kUnknownNic, override_spec.nic->span,
         "the node '" + override_spec.node->value + "' of type '" + type.name.value +
             "' has no NIC '" + override_spec.nic->value + "'" +
-            DidYouMean(override_spec.nic->value, known))
+            // Beyond some errors suggestions are only work.
+            (diags_->error_count() < 100 ? DidYouMean(override_spec.nic->value, known) : ""))
       .notes.push_back({type.name.span, "the node type is defined here"});
 }
 
