@@ -350,7 +350,7 @@ TEST_CASE("errors inside strings with escapes point at the string") {
 
 TEST_CASE("the layouts of real models") {
   for (const std::string name :
-       {"deepseek_v3_128_infer", "deepseek_v3_128_train", "deepseek_v3_4096_infer",
+       {"all_keys", "deepseek_v3_128_infer", "deepseek_v3_128_train", "deepseek_v3_4096_infer",
         "deepseek_v3_4096_tp32_infer", "deepseek_v3_4096_train", "deepseek_v3_infer",
         "deepseek_v3_train", "qwen3_235b_infer", "qwen3_235b_train", "toy_infer",
         "toy_infer_explicit", "toy_train"}) {
