@@ -28,6 +28,9 @@ struct Violation {
   std::string where;  // "rank 3, round 17", "class 12", ...
   std::string text;
 };
+// "rank 3, round 17: error: two messages to rank 5 [message-unique]"; a caller that knows the file
+// puts its name before it.
+std::string Describe(const Violation& violation);
 
 struct VerifyOptions {
   size_t max_violations = 20;

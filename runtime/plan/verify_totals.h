@@ -1,0 +1,20 @@
+// Rules about what a plan claims of itself: totals, cut.
+//
+// Exact integers. A total is compared with what the tables add up to, a cut witness with the classes
+// and NICs that it speaks of. The predicted time may include costs that depend on no table, so that
+// it is only checked to be no shorter than its rounds take on their busiest ports.
+#ifndef RESHARD_RUNTIME_PLAN_VERIFY_TOTALS_H_
+#define RESHARD_RUNTIME_PLAN_VERIFY_TOTALS_H_
+
+#include "runtime/plan/plan.h"
+#include "runtime/plan/verify_facts.h"
+#include "runtime/plan/verify_log.h"
+
+namespace reshard {
+
+// All other rules have been found to hold.
+void VerifyTotals(const Plan& plan, const VerifyFacts& facts, VerifyLog* log);
+
+}  // namespace reshard
+
+#endif  // RESHARD_RUNTIME_PLAN_VERIFY_TOTALS_H_
