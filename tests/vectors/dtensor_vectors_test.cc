@@ -6,7 +6,7 @@
 
 #include "compiler/frontend/json_node.h"
 #include "doctest/doctest.h"
-#include "tests/vectors/stored_params.h"
+#include "tests/vectors/expanded_params.h"
 
 namespace reshard {
 namespace {
@@ -40,7 +40,7 @@ std::string LayoutText(const JsonNode& vector, const std::string& reading) {
 }
 
 // The param that a vector's entry describes: every index list times every other.
-StoredParam Expected(const TestLayout& layout, const JsonNode& entry,
+ExpandedParam Expected(const TestLayout& layout, const JsonNode& entry,
                      const std::vector<int64_t>& global_shape) {
   std::vector<std::vector<int64_t>> indices;
   for (const JsonNode& runs : entry.Find("runs")->items) {
@@ -50,7 +50,7 @@ StoredParam Expected(const TestLayout& layout, const JsonNode& entry,
       for (int64_t i = 0; i < bounds[1]; ++i) list.push_back(bounds[0] + i);
     }
   }
-  StoredParam param;
+  ExpandedParam param;
   param.shape = IntegersOf(*entry.Find("local_shape"));
   int64_t count = 1;
   for (const int64_t extent : param.shape) count *= extent;
@@ -80,12 +80,13 @@ int CheckRanks(const JsonNode& vector, const std::string& reading, const char* e
     const auto rank = static_cast<uint32_t>(std::stoul(member.key));
     CAPTURE(rank);
     const JsonNode* other = member.value.Find(entry_key);
-    const StoredParam expected =
+    const ExpandedParam expected =
         Expected(layout, other != nullptr ? *other : member.value, shape);
     std::string error;
-    const std::optional<StoredParams> naive = layout.Naive(rank, &error);
+    const std::optional<ExpandedParams> naive = layout.Naive(rank, &error);
     REQUIRE_MESSAGE(naive.has_value(), error);
-    CHECK(*naive == StoredParams{{"p", expected}});
+    CHECK(*naive == ExpandedParams{{"p", expected}});
+    CHECK(layout.Built(rank) == naive);
     ++checked;
   }
   return checked;
@@ -121,6 +122,9 @@ TEST_CASE("readings that differ have to be stated") {
       std::string error;
       CHECK(layout.Naive(rank, &error).has_value() == !(only_replay || IsListed(listed, rank)));
     }
+    CHECK(!layout.Built(0));
+    CHECK(layout.Codes() ==
+          std::vector<std::string>{only_replay ? "bad-placement" : "strided-ambiguous"});
     ++ambiguous;
   }
   CHECK(ambiguous == 4);
@@ -134,6 +138,7 @@ TEST_CASE("partial values are refused") {
     std::string error;
     CHECK(!layout.Naive(0, &error));
     CHECK(error == "param 'p': a partial placement holds no values");
+    CHECK(layout.Codes() == std::vector<std::string>{"partial-placement"});
   }
 }
 

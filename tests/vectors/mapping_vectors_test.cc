@@ -5,7 +5,7 @@
 
 #include "compiler/frontend/json_node.h"
 #include "doctest/doctest.h"
-#include "tests/vectors/stored_params.h"
+#include "tests/vectors/expanded_params.h"
 
 namespace reshard {
 namespace {
@@ -116,15 +116,15 @@ std::string LayoutText(const Mapping& mapping) {
 }
 
 // The rows that a vector lists for one rank.
-StoredParam Expected(const TestLayout& layout, const JsonNode& shard) {
-  StoredParam param;
+ExpandedParam Expected(const TestLayout& layout, const JsonNode& shard) {
+  ExpandedParam param;
   for (const JsonNode& run : shard.items) {
     const bool pad = run.Find("pad") != nullptr;
     const int64_t stride = run.Find("stride") != nullptr ? IntegerOf(*run.Find("stride")) : 1;
     CHECK(std::cmp_equal(IntegerOf(*run.Find("dst")), param.origins.size()));
     for (int64_t i = 0; i < IntegerOf(*run.Find("len")); ++i) {
       param.origins.push_back(
-          pad ? kStoredZeroFill
+          pad ? kExpandedZeroFill
               : layout.OriginOf(run.Find("src")->text, IntegerOf(*run.Find("row")) + i * stride));
     }
   }
@@ -146,9 +146,10 @@ TEST_CASE("row maps of fused, padded and interleaved params") {
         const auto rank = static_cast<uint32_t>(std::stoul(member.key));
         CAPTURE(rank);
         std::string error;
-        const std::optional<StoredParams> naive = layout.Naive(rank, &error);
+        const std::optional<ExpandedParams> naive = layout.Naive(rank, &error);
         REQUIRE_MESSAGE(naive.has_value(), error);
-        CHECK(*naive == StoredParams{{"p", Expected(layout, member.value)}});
+        CHECK(*naive == ExpandedParams{{"p", Expected(layout, member.value)}});
+        CHECK(layout.Built(rank) == naive);
         ++checked;
       }
     }
@@ -173,12 +174,13 @@ TEST_CASE("expert maps: linear and round robin") {
         stack("linear", "ep*(E//EP)+min(ep,E%EP)..(ep+1)*(E//EP)+min(ep+1,E%EP)") + "," +
         stack("round_robin", "ep..E..EP") + "]}");
     std::string error;
-    const std::optional<StoredParams> naive =
-        layout.Naive(static_cast<uint32_t>(IntegerOf(*vector.Find("r"))), &error);
+    const auto rank = static_cast<uint32_t>(IntegerOf(*vector.Find("r")));
+    const std::optional<ExpandedParams> naive = layout.Naive(rank, &error);
     REQUIRE_MESSAGE(naive.has_value(), error);
-    StoredParams expected;
+    CHECK(layout.Built(rank) == naive);
+    ExpandedParams expected;
     for (const std::string rule : {"linear", "round_robin"}) {
-      StoredParam& param = expected[rule];
+      ExpandedParam& param = expected[rule];
       for (const int64_t expert : IntegersOf(*vector.Find(rule))) {
         param.origins.push_back(layout.OriginOf("w." + std::to_string(expert), 0));
       }
@@ -201,18 +203,19 @@ TEST_CASE("column operations") {
       R"("in":[{"op":"slice","dim":1,"start":64,"stop":128,"in":)"
       R"({"op":"reshape","shape":[2,128,1],"in":"wq"}},{"op":"slice","dim":1,"start":0,"stop":64,)"
       R"("in":{"op":"reshape","shape":[2,128,1],"in":"wq"}}]}}}]})");
-  StoredParam eh = {{2, 8}, {}};
+  ExpandedParam eh = {{2, 8}, {}};
   for (int64_t i = 0; i < 16; ++i) {
     eh.origins.push_back(layout.OriginOf("eh", i / 8 * 8 + (i % 8 + 4) % 8));
   }
-  StoredParam wq = {{256, 1}, {}};
+  ExpandedParam wq = {{256, 1}, {}};
   for (int64_t i = 0; i < 256; ++i) {
     wq.origins.push_back(layout.OriginOf("wq", i / 128 * 128 + (i % 128 + 64) % 128));
   }
   std::string error;
-  const std::optional<StoredParams> naive = layout.Naive(0, &error);
+  const std::optional<ExpandedParams> naive = layout.Naive(0, &error);
   REQUIRE_MESSAGE(naive.has_value(), error);
-  CHECK(*naive == StoredParams{{"eh", eh}, {"wq", wq}});
+  CHECK(*naive == ExpandedParams{{"eh", eh}, {"wq", wq}});
+  CHECK(layout.Built(0) == naive);
 }
 
 }  // namespace

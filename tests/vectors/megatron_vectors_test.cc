@@ -6,7 +6,7 @@
 
 #include "compiler/frontend/json_node.h"
 #include "doctest/doctest.h"
-#include "tests/vectors/stored_params.h"
+#include "tests/vectors/expanded_params.h"
 
 namespace reshard {
 namespace {
@@ -81,7 +81,7 @@ TEST_CASE("stages have the layers that Megatron gives them") {
         R"("},"where":["stage(l)==pp"],"name":"chunk.{chunk(l)}.layer.{l-layer_start(l)}",)"
         R"("mesh":"m","value":"w.{l}"}]})");
     for (const auto& [stage, chunks] : ranges) {
-      StoredParams expected;
+      ExpandedParams expected;
       for (const auto& [chunk, range] : chunks) {
         for (int64_t l = range[0]; l < range[1]; ++l) {
           expected["chunk." + std::to_string(chunk) + ".layer." + std::to_string(l - range[0])] =
@@ -89,9 +89,10 @@ TEST_CASE("stages have the layers that Megatron gives them") {
         }
       }
       std::string error;
-      const std::optional<StoredParams> naive = layout.Naive(static_cast<uint32_t>(stage), &error);
+      const std::optional<ExpandedParams> naive = layout.Naive(static_cast<uint32_t>(stage), &error);
       REQUIRE_MESSAGE(naive.has_value(), error);
       CHECK(*naive == expected);
+      CHECK(layout.Built(static_cast<uint32_t>(stage)) == naive);
       ++checked;
     }
   }

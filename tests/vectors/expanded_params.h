@@ -1,7 +1,7 @@
 // What a rank stores, element by element: small layouts only. Lets tests compare interpreters of
 // layouts with each other and with vectors.
-#ifndef RESHARD_TESTS_VECTORS_STORED_PARAMS_H_
-#define RESHARD_TESTS_VECTORS_STORED_PARAMS_H_
+#ifndef RESHARD_TESTS_VECTORS_EXPANDED_PARAMS_H_
+#define RESHARD_TESTS_VECTORS_EXPANDED_PARAMS_H_
 
 #include <cstdint>
 #include <map>
@@ -13,19 +13,20 @@
 #include "compiler/diag/diagnostics.h"
 #include "compiler/frontend/json_node.h"
 #include "compiler/frontend/layout_spec.h"
+#include "compiler/layout/layout.h"
 #include "compiler/plan_tools/naive_layout.h"
 
 namespace reshard {
 
 // Origins of elements, row-major: OriginOf(tensor, index), or a fill.
-inline constexpr int64_t kStoredZeroFill = -1;
-inline constexpr int64_t kStoredKeepFill = -2;
-struct StoredParam {
+inline constexpr int64_t kExpandedZeroFill = -1;
+inline constexpr int64_t kExpandedKeepFill = -2;
+struct ExpandedParam {
   std::vector<int64_t> shape;
   std::vector<int64_t> origins;
-  bool operator==(const StoredParam&) const = default;
+  bool operator==(const ExpandedParam&) const = default;
 };
-using StoredParams = std::map<std::string, StoredParam>;
+using ExpandedParams = std::map<std::string, ExpandedParam>;
 
 int64_t RowMajor(const std::vector<int64_t>& coords, const std::vector<int64_t>& shape);
 // The JSON document at `path`, which has to be good.
@@ -42,14 +43,22 @@ class TestLayout {
 
   const LayoutSpec& spec() const { return spec_; }
   const NaiveLayout& naive() const { return naive_; }
-  // What element `index` of tensor `name` is called in StoredParam::origins.
+  // What element `index` of tensor `name` is called in ExpandedParam::origins.
   int64_t OriginOf(const std::string& name, int64_t index) const;
 
   // What the naive interpreter says; nullopt, with a reason in `error`, when it refuses.
-  std::optional<StoredParams> Naive(uint32_t rank, std::string* error) const;
+  std::optional<ExpandedParams> Naive(uint32_t rank, std::string* error) const;
+  // What BuildLayout says; nullopt when it refuses the layout, for one of `Codes()`.
+  std::optional<ExpandedParams> Built(uint32_t rank) const;
+  // The words of what BuildLayout reported, in its order.
+  std::vector<std::string> Codes() const;
 
  private:
   SourceMap sources_;
+  Diagnostics diags_;
+  LogicalTable table_;
+  Layout layout_;
+  bool built_ = false;
   LayoutSpec spec_;
   NaiveTensors tensors_;
   NaiveLayout naive_;
@@ -57,4 +66,4 @@ class TestLayout {
 
 }  // namespace reshard
 
-#endif  // RESHARD_TESTS_VECTORS_STORED_PARAMS_H_
+#endif  // RESHARD_TESTS_VECTORS_EXPANDED_PARAMS_H_
