@@ -4,7 +4,7 @@
 
 #include "compiler/layout/layout.h"
 #include "compiler/layout/scope.h"
-#include "compiler/layout/stored_params.h"
+#include "compiler/layout/rank_params.h"
 #include "runtime/base/checked_math.h"
 
 namespace reshard {
@@ -80,7 +80,7 @@ class ExpectationChecker {
   }
 
   bool CheckParam(const ExpectSpec& expect) {
-    const std::optional<StoredParam> param = FindParam(layout_, rank_, *expect.param);
+    const std::optional<ParamInstance> param = FindParam(layout_, rank_, *expect.param);
     if (!param) {
       return Fail(expect.param_span, "rank " + std::to_string(rank_) + " has no param '" +
                                          *expect.param + "'" +
@@ -103,7 +103,7 @@ class ExpectationChecker {
     return good;
   }
 
-  bool CheckPoint(const std::string& name, const StoredParam& param, const ParamFamily& family,
+  bool CheckPoint(const std::string& name, const ParamInstance& param, const ParamFamily& family,
                   const ExpectSpec::Point& point) {
     std::vector<int64_t> at, index;
     if (!EvalAll(point.at, &at) || !EvalAll(point.index, &index)) return false;

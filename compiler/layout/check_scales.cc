@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "compiler/layout/layout.h"
-#include "compiler/layout/stored_params.h"
+#include "compiler/layout/rank_params.h"
 
 namespace reshard {
 namespace {

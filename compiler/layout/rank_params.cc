@@ -1,4 +1,4 @@
-#include "compiler/layout/stored_params.h"
+#include "compiler/layout/rank_params.h"
 
 #include <algorithm>
 #include <charconv>
@@ -117,8 +117,8 @@ bool Decode(const std::vector<AxisDigit>& digits, size_t level, int64_t offset, 
 
 }  // namespace
 
-std::vector<StoredParam> ParamsOfRank(const Layout& layout, Rank rank) {
-  std::vector<StoredParam> params;
+std::vector<ParamInstance> ParamsOfRank(const Layout& layout, Rank rank) {
+  std::vector<ParamInstance> params;
   for (FamilyId f = 0; f < layout.families.size(); ++f) {
     if (!Contains(layout.rank_sets[layout.families[f].ranks], rank)) continue;
     const int64_t count = layout.families[f].instance_count();
@@ -127,19 +127,19 @@ std::vector<StoredParam> ParamsOfRank(const Layout& layout, Rank rank) {
   return params;
 }
 
-std::string NameOf(const Layout& layout, const StoredParam& param) {
+std::string NameOf(const Layout& layout, const ParamInstance& param) {
   const ParamFamily& family = layout.families[param.family];
   return family.name.Instance(LoopValues(family, param.instance));
 }
 
-std::optional<StoredParam> FindParam(const Layout& layout, Rank rank, std::string_view name) {
+std::optional<ParamInstance> FindParam(const Layout& layout, Rank rank, std::string_view name) {
   for (FamilyId f = 0; f < layout.families.size(); ++f) {
     const ParamFamily& family = layout.families[f];
     std::optional<int64_t> instance = FindInstance(family, family.name, name);
     for (size_t i = 0; i < family.shares.size() && !instance; ++i) {
       instance = FindInstance(family, family.shares[i], name);
     }
-    if (instance && Contains(layout.rank_sets[family.ranks], rank)) return StoredParam{f, *instance};
+    if (instance && Contains(layout.rank_sets[family.ranks], rank)) return ParamInstance{f, *instance};
   }
   return std::nullopt;
 }
@@ -175,7 +175,7 @@ std::optional<std::vector<int64_t>> ElementAt(const Place& place, int64_t instan
   return index;
 }
 
-std::optional<StoredElement> ElementAt(const Layout& layout, const StoredParam& param,
+std::optional<StoredElement> ElementAt(const Layout& layout, const ParamInstance& param,
                                        int64_t offset_bytes) {
   for (const Place& place : PlacesOf(layout, param.family)) {
     if (auto index = ElementAt(place, param.instance, offset_bytes)) {

@@ -1,6 +1,6 @@
 // What one rank stores: its params by name, and where each byte of them comes from.
-#ifndef RESHARD_COMPILER_LAYOUT_STORED_PARAMS_H_
-#define RESHARD_COMPILER_LAYOUT_STORED_PARAMS_H_
+#ifndef RESHARD_COMPILER_LAYOUT_RANK_PARAMS_H_
+#define RESHARD_COMPILER_LAYOUT_RANK_PARAMS_H_
 
 #include <cstdint>
 #include <optional>
@@ -14,16 +14,16 @@
 namespace reshard {
 
 // One buffer: instance number `instance` (row-major over the loops) of a family.
-struct StoredParam {
+struct ParamInstance {
   FamilyId family = 0;
   int64_t instance = 0;
 };
 
 // The params of a rank: by family, then instance.
-std::vector<StoredParam> ParamsOfRank(const Layout& layout, Rank rank);
-std::string NameOf(const Layout& layout, const StoredParam& param);
+std::vector<ParamInstance> ParamsOfRank(const Layout& layout, Rank rank);
+std::string NameOf(const Layout& layout, const ParamInstance& param);
 // The param of `rank` that is called `name`, by its own name or one that it shares.
-std::optional<StoredParam> FindParam(const Layout& layout, Rank rank, std::string_view name);
+std::optional<ParamInstance> FindParam(const Layout& layout, Rank rank, std::string_view name);
 
 std::span<const Place> PlacesOf(const Layout& layout, FamilyId family);
 std::span<const Fill> FillsOf(const Layout& layout, FamilyId family);
@@ -37,9 +37,9 @@ struct StoredElement {
   SuperId super = 0;
   std::vector<int64_t> index;  // loop axes, then the dims
 };
-std::optional<StoredElement> ElementAt(const Layout& layout, const StoredParam& param,
+std::optional<StoredElement> ElementAt(const Layout& layout, const ParamInstance& param,
                                        int64_t offset_bytes);
 
 }  // namespace reshard
 
-#endif  // RESHARD_COMPILER_LAYOUT_STORED_PARAMS_H_
+#endif  // RESHARD_COMPILER_LAYOUT_RANK_PARAMS_H_
