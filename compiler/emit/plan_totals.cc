@@ -30,8 +30,7 @@ class Counter {
     if (!plan_.cuts.empty()) {
       __extension__ typedef __int128 Wide;
       const PlanCut& cut = plan_.cuts.front();
-      totals_.bound_ns =
-          static_cast<int64_t>(Wide{cut.bytes} * 1'000'000'000 / cut.bytes_per_s);
+      totals_.bound_ns = static_cast<int64_t>(Wide{cut.bytes} * 1'000'000'000 / cut.bytes_per_s);
     }
     return totals_;
   }

@@ -25,7 +25,8 @@ template <class To, class From, class Convert>
 Offset<Vector<const To*>> Structs(FlatBufferBuilder* fbb, const std::vector<From>& from,
                                   const Convert& convert) {
   To* to = nullptr;
-  const Offset<Vector<const To*>> vector = fbb->CreateUninitializedVectorOfStructs<To>(from.size(), &to);
+  const Offset<Vector<const To*>> vector =
+      fbb->CreateUninitializedVectorOfStructs<To>(from.size(), &to);
   for (const From& row : from) *to++ = convert(row);
   return vector;
 }
@@ -55,9 +56,9 @@ void BuildHeader(const Plan& plan, FlatBufferBuilder* fbb) {
     options.push_back(fb::CreateOption(*fbb, name_text, fbb->CreateString(value)));
   }
   const auto option_rows = fbb->CreateVector(options);
-  const auto totals = fb::CreateTotals(
-      *fbb, t.source_bytes, t.destination_bytes, t.network_bytes, t.scaleup_bytes, t.local_bytes,
-      t.messages, t.max_staging_bytes, t.rounds, t.predicted_ns, t.bound_ns);
+  const auto totals = fb::CreateTotals(*fbb, t.source_bytes, t.destination_bytes, t.network_bytes,
+                                       t.scaleup_bytes, t.local_bytes, t.messages,
+                                       t.max_staging_bytes, t.rounds, t.predicted_ns, t.bound_ns);
   fbb->Finish(fb::CreateHeaderSection(*fbb, train, infer, topo, option_rows, totals));
 }
 
@@ -174,9 +175,8 @@ void BuildPlaces(const Plan& plan, FlatBufferBuilder* fbb) {
 }
 
 void BuildTransfers(const Plan& plan, FlatBufferBuilder* fbb) {
-  const auto intervals = Structs<fb::Interval>(fbb, plan.intervals, [](const PlanInterval& i) {
-    return fb::Interval(i.begin, i.extent);
-  });
+  const auto intervals = Structs<fb::Interval>(
+      fbb, plan.intervals, [](const PlanInterval& i) { return fb::Interval(i.begin, i.extent); });
   const auto cells = Structs<fb::Cell>(
       fbb, plan.cells, [](const PlanCell& c) { return fb::Cell(c.super, c.first_dim); });
   const auto cell_dims = fbb->CreateVector(plan.cell_dims);
@@ -190,9 +190,8 @@ void BuildRoutes(const Plan& plan, FlatBufferBuilder* fbb) {
   const auto streams = Structs<fb::Stream>(fbb, plan.streams, [](const PlanStream& s) {
     return fb::Stream(s.bytes, s.first_piece, s.piece_count, s.local ? 1 : 0, 0);
   });
-  const auto pieces = Structs<fb::Piece>(fbb, plan.pieces, [](const PlanPiece& p) {
-    return fb::Piece(p.begin, p.extent, p.cls, 0);
-  });
+  const auto pieces = Structs<fb::Piece>(
+      fbb, plan.pieces, [](const PlanPiece& p) { return fb::Piece(p.begin, p.extent, p.cls, 0); });
   const auto trees = Structs<fb::Tree>(fbb, plan.trees, [](const PlanTree& t) {
     return fb::Tree(t.stream, static_cast<uint32_t>(t.kind), t.first_member, t.member_count);
   });
@@ -218,8 +217,8 @@ uint64_t AtLeastBytes(const Plan& plan) {
          rows(plan.streams, sizeof(fb::Stream)) + rows(plan.pieces, sizeof(fb::Piece)) +
          rows(plan.trees, sizeof(fb::Tree)) + rows(plan.tree_members, sizeof(uint32_t)) +
          rows(plan.injects, sizeof(fb::Inject)) + rows(plan.ranks, sizeof(fb::RankEntry)) +
-         rows(plan.rank_sets, sizeof(fb::RankRun) + sizeof(fb::RankSet)) +
-         rows(plan.supers, 256) + rows(plan.families, 256) + rows(plan.sites, 64);
+         rows(plan.rank_sets, sizeof(fb::RankRun) + sizeof(fb::RankSet)) + rows(plan.supers, 256) +
+         rows(plan.families, 256) + rows(plan.sites, 64);
 }
 
 // The envelope around the finished sections, its digest still zero. Gives the place of each part.

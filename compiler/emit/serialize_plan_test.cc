@@ -51,8 +51,8 @@ Bytes MakeFile(uint32_t version, const std::vector<RawSection>& sections, size_t
     fbb.ForceVectorAlignment(section.data.size(), 1, alignment);
     const auto data = fbb.CreateVector(section.data);
     const auto digest_bytes = fbb.CreateVector(digest.data(), digest.size());
-    rows.push_back(fb::CreateSection(fbb, static_cast<fb::SectionKind>(section.kind), digest_bytes,
-                                     data));
+    rows.push_back(
+        fb::CreateSection(fbb, static_cast<fb::SectionKind>(section.kind), digest_bytes, data));
   }
   const auto section_rows = fbb.CreateVector(rows);
   const Digest root = RootDigest(version, digests);
@@ -64,8 +64,7 @@ Bytes MakeFile(uint32_t version, const std::vector<RawSection>& sections, size_t
   // Later sections lie nearer to the file's begin: FlatBuffers builds from the end.
   std::vector<FileRange> ranges;
   for (size_t i = sections.size(); i-- > 0;) {
-    const auto* data =
-        plan_file->sections()->Get(static_cast<flatbuffers::uoffset_t>(i))->data();
+    const auto* data = plan_file->sections()->Get(static_cast<flatbuffers::uoffset_t>(i))->data();
     ranges.push_back({static_cast<size_t>(data->data() - file.data()), data->size()});
   }
   const size_t own = static_cast<size_t>(plan_file->envelope_digest()->data() - file.data());
@@ -155,7 +154,8 @@ TEST_CASE("the root digest stands for the content") {
 TEST_CASE("every proper prefix is refused") {
   const Bytes bytes = Serialize(ColocatedPlan());
   for (size_t size = 0; size < bytes.size(); ++size) {
-    const std::string error = LoadError(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)));
+    const std::string error =
+        LoadError(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(size)));
     if (error.find("[corrupt-data]") == std::string::npos) {
       CAPTURE(size);
       CHECK(error == "a refusal");
@@ -266,9 +266,9 @@ TEST_CASE("an enumerator that does not fit its byte is not wrapped around") {
   std::vector<RawSection> sections = SectionsOf(Serialize(ExpertPlan()));
   Bytes& places = sections[3].data;
   // 256 as the rule of the only fill: the low byte alone would read as zero.
-  const fb::Fill* fill =
-      flatbuffers::GetRoot<fb::PlacesSection>(places.data())->fills()->Get(0);
-  const size_t rule = static_cast<size_t>(reinterpret_cast<const uint8_t*>(fill) - places.data()) + 20;
+  const fb::Fill* fill = flatbuffers::GetRoot<fb::PlacesSection>(places.data())->fills()->Get(0);
+  const size_t rule =
+      static_cast<size_t>(reinterpret_cast<const uint8_t*>(fill) - places.data()) + 20;
   REQUIRE(fill->rule() == 0);
   places[rule + 1] = 1;
   REQUIRE(fill->rule() == 256);

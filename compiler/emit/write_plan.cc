@@ -66,7 +66,8 @@ class Maker {
       to.loop_begin = from.loop_begin;
       to.loop_extent = from.loop_extent;
       to.shape = from.shape;
-      for (const RefinedDim& dim : in_.transfers->dims[s]) to.dims.push_back({dim.axis, dim.weight});
+      for (const RefinedDim& dim : in_.transfers->dims[s])
+        to.dims.push_back({dim.axis, dim.weight});
       plan_.supers.push_back(std::move(to));
     }
   }
@@ -180,8 +181,9 @@ class Maker {
       }
       plan_.ranks.push_back(entry);
     }
-    RESHARD_CHECK(next_inject == plan_.injects.size() && slots == in_.schedule->slots.end(),
-                  "a schedule's injects and slots are sorted by rank, of ranks that store something");
+    RESHARD_CHECK(
+        next_inject == plan_.injects.size() && slots == in_.schedule->slots.end(),
+        "a schedule's injects and slots are sorted by rank, of ranks that store something");
   }
 
   // All sites of the domains in which something happens: a domain's capacity is that of all its
@@ -236,8 +238,8 @@ class Maker {
   void AddCuts(const UsedIds& domains) {
     for (const CutWitness& from : in_.routing->witnesses) {
       PlanCut to;
-      to.kind = from.kind == CutWitness::Kind::kIngress ? PlanCutKind::kIngress
-                                                        : PlanCutKind::kInjection;
+      to.kind =
+          from.kind == CutWitness::Kind::kIngress ? PlanCutKind::kIngress : PlanCutKind::kInjection;
       for (const DomainId domain : from.domains) to.domains.push_back(domains[domain]);
       to.bytes = from.bytes;
       to.bytes_per_s = from.bytes_per_s;

@@ -97,8 +97,7 @@ struct ToyInputs {
       topology.nodes.push_back({name, 0, kNone});
       for (size_t gpu = 0; gpu < ranks.size(); ++gpu) {
         const auto nic = static_cast<NicId>(topology.nics.size());
-        topology.nics.push_back(
-            {name + "/nic" + std::to_string(gpu), domain, 1'000'000'000, -1});
+        topology.nics.push_back({name + "/nic" + std::to_string(gpu), domain, 1'000'000'000, -1});
         topology.domains.back().nics.push_back(nic);
         RankSite& site = topology.sites[ranks[gpu]];
         site.rank = ranks[gpu];

@@ -19,9 +19,7 @@ namespace {
 
 constexpr uint8_t kLastSection = static_cast<uint8_t>(fb::SectionKind::MAX);
 
-Status Corrupt(const std::string& reason) {
-  return Status(StatusCode::kCorruptData, reason);
-}
+Status Corrupt(const std::string& reason) { return Status(StatusCode::kCorruptData, reason); }
 
 FileRange RangeOf(const std::vector<uint8_t>& file, const flatbuffers::Vector<uint8_t>& part) {
   return {static_cast<size_t>(part.data() - file.data()), part.size()};
@@ -74,8 +72,7 @@ StatusOr<Digest> CheckDigests(const std::vector<uint8_t>& file, const fb::PlanFi
     if (range.begin % kSectionAlignBytes != 0) {
       return Corrupt(SectionName(*section) + " of the plan file is not aligned");
     }
-    const Digest digest =
-        Sha256Of(std::as_bytes(std::span(file).subspan(range.begin, range.size)));
+    const Digest digest = Sha256Of(std::as_bytes(std::span(file).subspan(range.begin, range.size)));
     if (!HoldsDigest(section->digest(), digest)) {
       return Corrupt(SectionName(*section) + " of the plan file is damaged (its SHA-256 differs)");
     }
@@ -89,8 +86,7 @@ StatusOr<Digest> CheckDigests(const std::vector<uint8_t>& file, const fb::PlanFi
   if (plan_file.envelope_digest() == nullptr) return Corrupt("the plan file has no digest");
   std::sort(ranges.begin(), ranges.end(),
             [](const FileRange& a, const FileRange& b) { return a.begin < b.begin; });
-  const Digest envelope =
-      EnvelopeDigest(file, ranges, RangeOf(file, *plan_file.envelope_digest()));
+  const Digest envelope = EnvelopeDigest(file, ranges, RangeOf(file, *plan_file.envelope_digest()));
   if (!HoldsDigest(plan_file.envelope_digest(), envelope)) {
     return Corrupt("the plan file is damaged (the digest of its envelope differs)");
   }
@@ -141,16 +137,15 @@ struct CloseFile {
 
 Status FileError(const std::string& path, const char* what) {
   const int error = errno;
-  const StatusCode code = error == ENOENT ? StatusCode::kNotFound
+  const StatusCode code = error == ENOENT   ? StatusCode::kNotFound
                           : error == EACCES ? StatusCode::kPermissionDenied
                                             : StatusCode::kIoError;
   return Status(code, std::string(what) + " '" + path + "': " + std::strerror(error));
 }
 
 Status TooLarge(const LoadOptions& options) {
-  return Status(StatusCode::kLimitExceeded,
-                "the plan file is larger than the limit of " + std::to_string(options.max_bytes) +
-                    " bytes");
+  return Status(StatusCode::kLimitExceeded, "the plan file is larger than the limit of " +
+                                                std::to_string(options.max_bytes) + " bytes");
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ inline constexpr int64_t kSlotAlignBytes = 256;  // offset of each slice or mess
 inline constexpr int64_t kCutAlignBytes = 16;    // where the schedule may cut inside a class
 inline constexpr uint32_t kMaxOpsPerRound = 32;  // network operations of one rank
 inline constexpr uint32_t kMaxSourcesPerSlice = 4;
-inline constexpr size_t kMaxPlanDims = 64;       // of a super-tensor, a param or a fill
+inline constexpr size_t kMaxPlanDims = 64;                  // of a super-tensor, a param or a fill
 inline constexpr int64_t kMaxPlanBytes = int64_t{1} << 60;  // of all that a plan moves or stores
 
 using Digest = std::array<uint8_t, 32>;
@@ -115,7 +115,7 @@ struct PlanClass {
 
 struct PlanPiece {
   uint32_t cls = 0;
-  int64_t begin = 0;   // in the class
+  int64_t begin = 0;  // in the class
   int64_t extent = 0;
 };
 // Bytes of a stream: its pieces in order.
@@ -201,7 +201,7 @@ struct PlanCut {
 };
 
 struct PlanTotals {
-  int64_t source_bytes = 0;       // stored on the source side, all ranks; without external params
+  int64_t source_bytes = 0;  // stored on the source side, all ranks; without external params
   int64_t destination_bytes = 0;
   int64_t network_bytes = 0;      // between domains, every hop counted
   int64_t scaleup_bytes = 0;      // copied from a lander to another rank of its domain
@@ -215,7 +215,7 @@ struct PlanTotals {
 
 struct PlanHeader {
   uint32_t version = kPlanVersion;
-  Digest train_digest{}, infer_digest{}, topo_digest{};  // SHA-256 of the canonical inputs
+  Digest train_digest{}, infer_digest{}, topo_digest{};      // SHA-256 of the canonical inputs
   std::vector<std::pair<std::string, std::string>> options;  // name, value; rising by name
   PlanTotals totals;
 };
@@ -231,7 +231,7 @@ struct Plan {
   std::vector<PlanGroup> groups;
   std::vector<PlanSite> sites;  // rising by rank
   PlanFabric fabric;
-  std::vector<PlanCut> cuts;    // the binding one first
+  std::vector<PlanCut> cuts;  // the binding one first
   // where bytes are
   std::vector<PlanPlace> places;
   std::vector<PlanDimRange> place_dims;

@@ -46,8 +46,8 @@ std::vector<uint32_t> FirstOfEach(std::vector<uint32_t> counts) {
   return counts;
 }
 
-// The injects by (tree, round, begin). The table is by source, so each tree's part is gathered round
-// by round with two counting passes: a sort would dominate loading a large plan.
+// The injects by (tree, round, begin). The table is by source, so each tree's part is gathered
+// round by round with two counting passes: a sort would dominate loading a large plan.
 std::vector<uint32_t> InjectsByTree(const Plan& plan, std::vector<uint32_t>* first_of_tree) {
   uint32_t last_round = 0;
   for (const PlanInject& inject : plan.injects) last_round = std::max(last_round, inject.round);
@@ -268,8 +268,7 @@ class Expander {
     }
   }
 
-  void AddCopy(uint32_t lander, const Slice& slice, uint32_t position, int64_t begin,
-               int64_t end) {
+  void AddCopy(uint32_t lander, const Slice& slice, uint32_t position, int64_t begin, int64_t end) {
     if (end <= begin) return;
     Op op;
     op.kind = OpKind::kCopy;

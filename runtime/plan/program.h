@@ -10,12 +10,11 @@
 //      whatever it needs, into its params: one operation per slice and run of adjacent pieces whose
 //      classes it needs.
 // Step 3 of round r must be over, on every rank of the domain, before the lander receives in round
-// r + kRecvSlots. Slices of one rank and round lie in its slot in the order of their trees, messages
-// in the pack slot likewise, each offset rounded up to kSlotAlignBytes.
-// A slice enters its tree at the round R of its injects; position p receives it in round
-// R + TreeDepth(kind, p) from position TreeParent(kind, p).
-// An arena is kRecvSlots receive slots, then kPackSlots pack slots. docs/plan.md tells the same for
-// people.
+// r + kRecvSlots. Slices of one rank and round lie in its slot in the order of their trees,
+// messages in the pack slot likewise, each offset rounded up to kSlotAlignBytes. A slice enters its
+// tree at the round R of its injects; position p receives it in round R + TreeDepth(kind, p) from
+// position TreeParent(kind, p). An arena is kRecvSlots receive slots, then kPackSlots pack slots.
+// docs/plan.md tells the same for people.
 #ifndef RESHARD_RUNTIME_PLAN_PROGRAM_H_
 #define RESHARD_RUNTIME_PLAN_PROGRAM_H_
 
@@ -52,12 +51,13 @@ std::string_view OpKindText(OpKind kind);  // "pack"
 struct Op {
   OpKind kind = OpKind::kPack;
   uint32_t round = 0;
-  uint32_t peer = 0;         // kSend, kForward: receiver; kRecv: sender; kCopy: lander; kPack: self
+  uint32_t peer = 0;  // kSend, kForward: receiver; kRecv: sender; kCopy: lander; kPack: self
   uint32_t tree = 0;
-  int64_t begin = 0;         // in the stream
+  int64_t begin = 0;  // in the stream
   int64_t extent = 0;
   int64_t arena_offset = 0;  // ours: kPack, kRecv: written; kSend, kForward: read. kCopy: unused
-  int64_t peer_offset = 0;   // kSend, kForward: where the peer receives; kCopy: where the lander has it
+  int64_t peer_offset =
+      0;  // kSend, kForward: where the peer receives; kCopy: where the lander has it
 };
 
 struct Program {
@@ -68,15 +68,15 @@ struct Program {
 
 // Facts about a whole plan that expanding one rank needs; made once in time linear in the plan.
 struct ProgramIndex {
-  std::vector<Slice> slices;             // by (tree, round)
-  std::vector<uint32_t> first_slice;     // per tree; one more at the end
-  std::vector<uint32_t> slice_injects;   // indices of injects by (tree, round, begin)
-  std::vector<uint32_t> first_inject;    // per slice, into slice_injects; one more at the end
-  std::vector<uint32_t> member_trees;    // (tree, position) pairs by (rank, tree): parallel arrays
+  std::vector<Slice> slices;            // by (tree, round)
+  std::vector<uint32_t> first_slice;    // per tree; one more at the end
+  std::vector<uint32_t> slice_injects;  // indices of injects by (tree, round, begin)
+  std::vector<uint32_t> first_inject;   // per slice, into slice_injects; one more at the end
+  std::vector<uint32_t> member_trees;   // (tree, position) pairs by (rank, tree): parallel arrays
   std::vector<uint32_t> member_positions;
-  std::vector<uint32_t> first_member;    // per rank index (plan.ranks); one more at the end
+  std::vector<uint32_t> first_member;  // per rank index (plan.ranks); one more at the end
   std::vector<std::vector<uint32_t>> domain_ranks;  // per domain: its ranks, rising
-  std::vector<int64_t> piece_begin;      // per piece: its first byte in the stream
+  std::vector<int64_t> piece_begin;                 // per piece: its first byte in the stream
 
   uint32_t RankIndex(const Plan& plan, uint32_t rank) const;  // kNoId when absent
   uint32_t SiteIndex(const Plan& plan, uint32_t rank) const;  // kNoId when absent

@@ -14,8 +14,8 @@ using flatbuffers::Offset;
 using flatbuffers::String;
 using flatbuffers::Vector;
 
-// Copies out of a section. What is copied is charged to a budget: many offsets of a hostile file can
-// lead to the same long text, and would otherwise be copied as often.
+// Copies out of a section. What is copied is charged to a budget: many offsets of a hostile file
+// can lead to the same long text, and would otherwise be copied as often.
 class Copier {
  public:
   Copier(uint64_t budget_bytes, uint64_t max_rank_set_members)
@@ -66,11 +66,12 @@ class Copier {
     if (name->text() != nullptr) {
       for (const String* text : *name->text()) pattern.text.push_back(Text(text));
     }
-    Rows(name->holes(),
-         [this](const fb::NameHole& hole) {
-           return NamePattern::Hole{hole.base(), Numbers(hole.coef())};
-         },
-         &pattern.holes);
+    Rows(
+        name->holes(),
+        [this](const fb::NameHole& hole) {
+          return NamePattern::Hole{hole.base(), Numbers(hole.coef())};
+        },
+        &pattern.holes);
     return pattern;
   }
 
@@ -133,11 +134,12 @@ void Read(const fb::HeaderSection& section, Copier* copy, Plan* plan) {
   header.train_digest = copy->ReadDigest(section.train_digest());
   header.infer_digest = copy->ReadDigest(section.infer_digest());
   header.topo_digest = copy->ReadDigest(section.topo_digest());
-  copy->Rows(section.options(),
-             [copy](const fb::Option& option) {
-               return std::pair(copy->Text(option.name()), copy->Text(option.value()));
-             },
-             &header.options);
+  copy->Rows(
+      section.options(),
+      [copy](const fb::Option& option) {
+        return std::pair(copy->Text(option.name()), copy->Text(option.value()));
+      },
+      &header.options);
   const fb::Totals* from = section.totals();
   if (from == nullptr) {
     copy->Refuse("it has no totals");
@@ -163,9 +165,12 @@ PlanSuper ReadSuper(const fb::SuperTensor& from, Copier* copy) {
   to.loop_begin = copy->Numbers(from.loop_begin());
   to.loop_extent = copy->Numbers(from.loop_extent());
   to.shape = copy->Numbers(from.shape());
-  copy->Rows(from.dims(),
-             [](const fb::SuperDim& dim) { return PlanSuper::Dim{dim.axis(), dim.weight()}; },
-             &to.dims);
+  copy->Rows(
+      from.dims(),
+      [](const fb::SuperDim& dim) {
+        return PlanSuper::Dim{dim.axis(), dim.weight()};
+      },
+      &to.dims);
   return to;
 }
 
@@ -173,8 +178,8 @@ PlanFamily ReadFamily(const fb::Family& from, Copier* copy) {
   PlanFamily to;
   to.side = Copier::Enumerator<PlanSide>(from.side());
   to.name = copy->Name(from.name());
-  copy->Rows(from.shares(), [copy](const fb::NamePattern& name) { return copy->Name(&name); },
-             &to.shares);
+  copy->Rows(
+      from.shares(), [copy](const fb::NamePattern& name) { return copy->Name(&name); }, &to.shares);
   to.loop_begin = copy->Numbers(from.loop_begin());
   to.loop_extent = copy->Numbers(from.loop_extent());
   to.shape = copy->Numbers(from.shape());
@@ -186,13 +191,16 @@ PlanFamily ReadFamily(const fb::Family& from, Copier* copy) {
 }
 
 void Read(const fb::NamesSection& section, Copier* copy, Plan* plan) {
-  copy->Rows(section.supers(), [copy](const fb::SuperTensor& from) { return ReadSuper(from, copy); },
-             &plan->supers);
-  copy->Rows(section.families(), [copy](const fb::Family& from) { return ReadFamily(from, copy); },
-             &plan->families);
-  copy->Rows(section.rank_sets(),
-             [&](const fb::RankSet& set) { return copy->Ranks(set, section.rank_runs()); },
-             &plan->rank_sets);
+  copy->Rows(
+      section.supers(), [copy](const fb::SuperTensor& from) { return ReadSuper(from, copy); },
+      &plan->supers);
+  copy->Rows(
+      section.families(), [copy](const fb::Family& from) { return ReadFamily(from, copy); },
+      &plan->families);
+  copy->Rows(
+      section.rank_sets(),
+      [&](const fb::RankSet& set) { return copy->Ranks(set, section.rank_runs()); },
+      &plan->rank_sets);
 }
 
 PlanSite ReadSite(const fb::Site& from, const std::vector<std::string>& node_names, Copier* copy) {
@@ -214,114 +222,133 @@ PlanSite ReadSite(const fb::Site& from, const std::vector<std::string>& node_nam
 }
 
 void Read(const fb::TopologySection& section, Copier* copy, Plan* plan) {
-  copy->Rows(section.nics(),
-             [copy](const fb::Nic& nic) {
-               return PlanNic{copy->Text(nic.name()), nic.bytes_per_s(), nic.rail()};
-             },
-             &plan->nics);
-  copy->Rows(section.domains(),
-             [copy](const fb::Domain& domain) {
-               return PlanDomain{copy->Text(domain.name()), domain.bytes_per_s(),
-                                 domain.latency_ns()};
-             },
-             &plan->domains);
-  copy->Rows(section.groups(),
-             [copy](const fb::Group& group) {
-               return PlanGroup{copy->Text(group.name()), group.uplink_bytes_per_s()};
-             },
-             &plan->groups);
+  copy->Rows(
+      section.nics(),
+      [copy](const fb::Nic& nic) {
+        return PlanNic{copy->Text(nic.name()), nic.bytes_per_s(), nic.rail()};
+      },
+      &plan->nics);
+  copy->Rows(
+      section.domains(),
+      [copy](const fb::Domain& domain) {
+        return PlanDomain{copy->Text(domain.name()), domain.bytes_per_s(), domain.latency_ns()};
+      },
+      &plan->domains);
+  copy->Rows(
+      section.groups(),
+      [copy](const fb::Group& group) {
+        return PlanGroup{copy->Text(group.name()), group.uplink_bytes_per_s()};
+      },
+      &plan->groups);
   std::vector<std::string> node_names;
-  copy->Rows(section.node_names(), [copy](const String& name) { return copy->Text(&name); },
-             &node_names);
-  copy->Rows(section.sites(),
-             [&](const fb::Site& site) { return ReadSite(site, node_names, copy); }, &plan->sites);
+  copy->Rows(
+      section.node_names(), [copy](const String& name) { return copy->Text(&name); }, &node_names);
+  copy->Rows(
+      section.sites(), [&](const fb::Site& site) { return ReadSite(site, node_names, copy); },
+      &plan->sites);
   plan->fabric.rails = section.rails();
   plan->fabric.bytes_per_s = section.fabric_bytes_per_s();
   plan->fabric.latency_ns = section.latency_ns();
   plan->fabric.cross_rail_latency_ns = section.cross_rail_latency_ns();
   plan->fabric.cross_group_latency_ns = section.cross_group_latency_ns();
-  copy->Rows(section.cuts(),
-             [copy](const fb::Cut& cut) {
-               return PlanCut{Copier::Enumerator<PlanCutKind>(cut.kind()),
-                              copy->Numbers(cut.domains()), cut.bytes(), cut.bytes_per_s()};
-             },
-             &plan->cuts);
+  copy->Rows(
+      section.cuts(),
+      [copy](const fb::Cut& cut) {
+        return PlanCut{Copier::Enumerator<PlanCutKind>(cut.kind()), copy->Numbers(cut.domains()),
+                       cut.bytes(), cut.bytes_per_s()};
+      },
+      &plan->cuts);
 }
 
 void Read(const fb::PlacesSection& section, Copier* copy, Plan* plan) {
-  copy->Rows(section.places(),
-             [](const fb::Place& place) {
-               return PlanPlace{place.super(), place.family(), place.base_bytes(),
-                                place.base_instance(), place.first_dim()};
-             },
-             &plan->places);
-  copy->Rows(section.place_dims(),
-             [](const fb::PlaceDim& dim) {
-               return PlanDimRange{dim.begin(), dim.extent(), dim.stride_bytes(),
-                                   dim.instance_stride()};
-             },
-             &plan->place_dims);
-  copy->Rows(section.fills(),
-             [](const fb::Fill& fill) {
-               return PlanFill{fill.family(), Copier::Enumerator<PlanFillRule>(fill.rule()),
-                               fill.base_bytes(), fill.first_dim(), fill.dim_count()};
-             },
-             &plan->fills);
-  copy->Rows(section.fill_dims(),
-             [](const fb::FillDim& dim) { return PlanFillDim{dim.extent(), dim.stride_bytes()}; },
-             &plan->fill_dims);
+  copy->Rows(
+      section.places(),
+      [](const fb::Place& place) {
+        return PlanPlace{place.super(), place.family(), place.base_bytes(), place.base_instance(),
+                         place.first_dim()};
+      },
+      &plan->places);
+  copy->Rows(
+      section.place_dims(),
+      [](const fb::PlaceDim& dim) {
+        return PlanDimRange{dim.begin(), dim.extent(), dim.stride_bytes(), dim.instance_stride()};
+      },
+      &plan->place_dims);
+  copy->Rows(
+      section.fills(),
+      [](const fb::Fill& fill) {
+        return PlanFill{fill.family(), Copier::Enumerator<PlanFillRule>(fill.rule()),
+                        fill.base_bytes(), fill.first_dim(), fill.dim_count()};
+      },
+      &plan->fills);
+  copy->Rows(
+      section.fill_dims(),
+      [](const fb::FillDim& dim) {
+        return PlanFillDim{dim.extent(), dim.stride_bytes()};
+      },
+      &plan->fill_dims);
 }
 
 void Read(const fb::TransfersSection& section, Copier* copy, Plan* plan) {
-  copy->Rows(section.intervals(),
-             [](const fb::Interval& interval) {
-               return PlanInterval{interval.begin(), interval.extent()};
-             },
-             &plan->intervals);
-  copy->Rows(section.cells(),
-             [](const fb::Cell& cell) { return PlanCell{cell.super(), cell.first_dim()}; },
-             &plan->cells);
+  copy->Rows(
+      section.intervals(),
+      [](const fb::Interval& interval) {
+        return PlanInterval{interval.begin(), interval.extent()};
+      },
+      &plan->intervals);
+  copy->Rows(
+      section.cells(),
+      [](const fb::Cell& cell) {
+        return PlanCell{cell.super(), cell.first_dim()};
+      },
+      &plan->cells);
   plan->cell_dims = copy->Numbers(section.cell_dims());
-  copy->Rows(section.classes(),
-             [](const fb::Class& cls) {
-               return PlanClass{cls.holders(), cls.needers(), cls.bytes(), cls.first_cell(),
-                                cls.cell_count()};
-             },
-             &plan->classes);
+  copy->Rows(
+      section.classes(),
+      [](const fb::Class& cls) {
+        return PlanClass{cls.holders(), cls.needers(), cls.bytes(), cls.first_cell(),
+                         cls.cell_count()};
+      },
+      &plan->classes);
 }
 
 void Read(const fb::RoutesSection& section, Copier* copy, Plan* plan) {
-  copy->Rows(section.streams(),
-             [copy](const fb::Stream& stream) {
-               if (stream.local() > 1) copy->Refuse("a stream is neither local nor not");
-               return PlanStream{stream.first_piece(), stream.piece_count(), stream.bytes(),
-                                 stream.local() != 0};
-             },
-             &plan->streams);
-  copy->Rows(section.pieces(),
-             [](const fb::Piece& piece) {
-               return PlanPiece{piece.cls(), piece.begin(), piece.extent()};
-             },
-             &plan->pieces);
-  copy->Rows(section.trees(),
-             [](const fb::Tree& tree) {
-               return PlanTree{tree.stream(), Copier::Enumerator<PlanTreeKind>(tree.kind()),
-                               tree.first_member(), tree.member_count()};
-             },
-             &plan->trees);
+  copy->Rows(
+      section.streams(),
+      [copy](const fb::Stream& stream) {
+        if (stream.local() > 1) copy->Refuse("a stream is neither local nor not");
+        return PlanStream{stream.first_piece(), stream.piece_count(), stream.bytes(),
+                          stream.local() != 0};
+      },
+      &plan->streams);
+  copy->Rows(
+      section.pieces(),
+      [](const fb::Piece& piece) {
+        return PlanPiece{piece.cls(), piece.begin(), piece.extent()};
+      },
+      &plan->pieces);
+  copy->Rows(
+      section.trees(),
+      [](const fb::Tree& tree) {
+        return PlanTree{tree.stream(), Copier::Enumerator<PlanTreeKind>(tree.kind()),
+                        tree.first_member(), tree.member_count()};
+      },
+      &plan->trees);
   plan->tree_members = copy->Numbers(section.tree_members());
-  copy->Rows(section.injects(),
-             [](const fb::Inject& inject) {
-               return PlanInject{inject.round(), inject.tree(), inject.source(), inject.begin(),
-                                 inject.extent()};
-             },
-             &plan->injects);
-  copy->Rows(section.ranks(),
-             [](const fb::RankEntry& rank) {
-               return PlanRank{rank.rank(), rank.first_inject(), rank.inject_count(),
-                               rank.recv_slot_bytes(), rank.pack_slot_bytes()};
-             },
-             &plan->ranks);
+  copy->Rows(
+      section.injects(),
+      [](const fb::Inject& inject) {
+        return PlanInject{inject.round(), inject.tree(), inject.source(), inject.begin(),
+                          inject.extent()};
+      },
+      &plan->injects);
+  copy->Rows(
+      section.ranks(),
+      [](const fb::RankEntry& rank) {
+        return PlanRank{rank.rank(), rank.first_inject(), rank.inject_count(),
+                        rank.recv_slot_bytes(), rank.pack_slot_bytes()};
+      },
+      &plan->ranks);
 }
 
 template <class Section>

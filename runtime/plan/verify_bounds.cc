@@ -202,7 +202,8 @@ void Checker::CheckRankSets() {
     Require(!set.empty(), "rank set", i, "is empty");
     for (size_t k = 0; k < set.size(); ++k) {
       if (k > 0 && !RequireOrder(set[k - 1] < set[k], "rank set", i, "is not rising")) break;
-      if (!Require(FindRank(set[k]) != nullptr, "rank set", i, "has a rank without an entry")) break;
+      if (!Require(FindRank(set[k]) != nullptr, "rank set", i, "has a rank without an entry"))
+        break;
     }
   }
 }
@@ -353,9 +354,9 @@ void Checker::CheckPlaces() {
       continue;
     }
     const PlanDimRange* dims = plan_.place_dims.data() + place.first_dim;
-    Require(BoxIsInside(super,
-                        [dims](size_t d) { return std::pair(dims[d].begin, dims[d].extent); }),
-            "place", i, "is a box outside its tensor");
+    Require(
+        BoxIsInside(super, [dims](size_t d) { return std::pair(dims[d].begin, dims[d].extent); }),
+        "place", i, "is a box outside its tensor");
     // The reach of each map in both directions.
     int64_t bytes_low = place.base_bytes;
     int64_t bytes_high = place.base_bytes;
@@ -464,7 +465,8 @@ void Checker::CheckStreams() {
     for (uint64_t p = next_piece; p < next_piece + stream.piece_count; ++p) {
       if (total <= kMaxPlanBytes) total += std::min(plan_.pieces[p].extent, kMaxPlanBytes);
     }
-    if (!Require(total <= kMaxPlanBytes, "stream", i, "moves an impossible number of bytes")) return;
+    if (!Require(total <= kMaxPlanBytes, "stream", i, "moves an impossible number of bytes"))
+      return;
     next_piece += stream.piece_count;
   }
   if (next_piece != plan_.pieces.size()) {
@@ -491,8 +493,7 @@ void Checker::CheckTrees() {
       return;
     }
     next_member += tree.member_count;
-    if (!Require(AddProduct(plan_.streams[tree.stream].bytes, 1, &total) &&
-                     total <= kMaxPlanBytes,
+    if (!Require(AddProduct(plan_.streams[tree.stream].bytes, 1, &total) && total <= kMaxPlanBytes,
                  "tree", i, "moves an impossible number of bytes")) {
       return;
     }

@@ -46,7 +46,10 @@ const std::vector<Mutation>& Mutations() {
       {"NIC without bandwidth", VerifyRule::kBounds, [](Plan* p) { p->nics[1].bytes_per_s = 0; }},
       {"domain latency", VerifyRule::kBounds, [](Plan* p) { p->domains[0].latency_ns = -1; }},
       {"fabric latency", VerifyRule::kBounds, [](Plan* p) { p->fabric.latency_ns = -1; }},
-      {"group bandwidth", VerifyRule::kBounds, [](Plan* p) { p->groups.push_back({"g", -1}); }},
+      {"group bandwidth", VerifyRule::kBounds,
+       [](Plan* p) {
+         p->groups.push_back({"g", -1});
+       }},
       {"site order", VerifyRule::kOrder, [](Plan* p) { std::swap(p->sites[0], p->sites[1]); }},
       {"site domain", VerifyRule::kBounds, [](Plan* p) { p->sites[0].domain = 2; }},
       {"site group", VerifyRule::kBounds, [](Plan* p) { p->sites[0].group = 0; }},
@@ -63,7 +66,10 @@ const std::vector<Mutation>& Mutations() {
       {"injects overlap", VerifyRule::kBounds, [](Plan* p) { p->ranks[1].first_inject = 0; }},
       {"injects left over", VerifyRule::kBounds, [](Plan* p) { --p->ranks[1].inject_count; }},
       {"empty set", VerifyRule::kBounds, [](Plan* p) { p->rank_sets.push_back({}); }},
-      {"set order", VerifyRule::kOrder, [](Plan* p) { p->rank_sets.push_back({1, 1}); }},
+      {"set order", VerifyRule::kOrder,
+       [](Plan* p) {
+         p->rank_sets.push_back({1, 1});
+       }},
       {"set of strangers", VerifyRule::kBounds, [](Plan* p) { p->rank_sets.push_back({9}); }},
       {"tensor loops", VerifyRule::kBounds, [](Plan* p) { p->supers[0].loop_extent[0] = 0; }},
       {"tensor loop count", VerifyRule::kBounds,
@@ -76,12 +82,19 @@ const std::vector<Mutation>& Mutations() {
       {"tensor dtype", VerifyRule::kBounds,
        [](Plan* p) { p->supers[0].dtype = static_cast<DType>(kDTypeCount); }},
       {"tensor shape", VerifyRule::kBounds, [](Plan* p) { p->supers[0].shape[0] = -1; }},
-      {"tensor size", VerifyRule::kBounds, [](Plan* p) { p->supers[0].shape = {kHuge, 8}; }},
+      {"tensor size", VerifyRule::kBounds,
+       [](Plan* p) {
+         p->supers[0].shape = {kHuge, 8};
+       }},
       {"weight 0", VerifyRule::kBounds, [](Plan* p) { p->supers[0].dims[0].weight = 0; }},
       {"weight not a multiple", VerifyRule::kBounds,
-       [](Plan* p) { p->supers[0].dims.insert(p->supers[0].dims.begin() + 1, {1, 3}); }},
+       [](Plan* p) {
+         p->supers[0].dims.insert(p->supers[0].dims.begin() + 1, {1, 3});
+       }},
       {"weights end above 1", VerifyRule::kBounds,
-       [](Plan* p) { p->supers[0].dims.pop_back(), p->supers[0].dims.push_back({3, 2}); }},
+       [](Plan* p) {
+         p->supers[0].dims.pop_back(), p->supers[0].dims.push_back({3, 2});
+       }},
       {"axis without dim", VerifyRule::kBounds, [](Plan* p) { p->supers[0].dims.pop_back(); }},
       {"too many dims", VerifyRule::kBounds,
        [](Plan* p) { p->supers[0].shape.assign(kMaxPlanDims + 1, 1); }},
@@ -92,7 +105,9 @@ const std::vector<Mutation>& Mutations() {
        [](Plan* p) { p->families[0].dtype = static_cast<DType>(200); }},
       {"param size", VerifyRule::kBounds, [](Plan* p) { ++p->families[0].bytes; }},
       {"param instances", VerifyRule::kBounds,
-       [](Plan* p) { p->families[0].loop_extent = {int64_t{1} << 40, int64_t{1} << 40}; }},
+       [](Plan* p) {
+         p->families[0].loop_extent = {int64_t{1} << 40, int64_t{1} << 40};
+       }},
       {"param second name", VerifyRule::kBounds,
        [](Plan* p) { p->families[2].shares[0].holes.clear(); }},
       {"place tensor", VerifyRule::kBounds, [](Plan* p) { p->places[0].super = 1; }},
@@ -129,11 +144,12 @@ const std::vector<Mutation>& Mutations() {
       {"piece empty", VerifyRule::kBounds, [](Plan* p) { p->pieces[0].extent = 0; }},
       {"piece overflow", VerifyRule::kBounds, [](Plan* p) { p->pieces[0].begin = kHuge; }},
       {"stream pieces", VerifyRule::kBounds, [](Plan* p) { p->streams[1].first_piece = 0; }},
-      {"stream piece count", VerifyRule::kBounds, [](Plan* p) { p->streams[1].piece_count = kNoId; }},
+      {"stream piece count", VerifyRule::kBounds,
+       [](Plan* p) { p->streams[1].piece_count = kNoId; }},
       {"stream bytes", VerifyRule::kBounds, [](Plan* p) { p->streams[0].bytes = kHuge; }},
       {"tree stream", VerifyRule::kBounds, [](Plan* p) { p->trees[0].stream = 2; }},
-      {"tree order", VerifyRule::kOrder, [](Plan* p) { std::swap(p->trees[0].stream,
-                                                                p->trees[1].stream); }},
+      {"tree order", VerifyRule::kOrder,
+       [](Plan* p) { std::swap(p->trees[0].stream, p->trees[1].stream); }},
       {"tree kind", VerifyRule::kBounds,
        [](Plan* p) { p->trees[0].kind = static_cast<PlanTreeKind>(3); }},
       {"tree members", VerifyRule::kBounds, [](Plan* p) { p->trees[1].member_count = 2; }},
@@ -143,7 +159,8 @@ const std::vector<Mutation>& Mutations() {
        [](Plan* p) { p->trees.pop_back(), p->trees[0].member_count = 2; }},
       {"inject source", VerifyRule::kBounds, [](Plan* p) { p->injects[0].source = 1; }},
       {"inject tree", VerifyRule::kBounds, [](Plan* p) { p->injects[0].tree = 2; }},
-      {"inject order", VerifyRule::kOrder, [](Plan* p) { std::swap(p->injects[0], p->injects[1]); }},
+      {"inject order", VerifyRule::kOrder,
+       [](Plan* p) { std::swap(p->injects[0], p->injects[1]); }},
       {"inject round", VerifyRule::kBounds, [](Plan* p) { p->injects[2].round = 2; }},
       {"inject outside", VerifyRule::kBounds, [](Plan* p) { p->injects[0].extent = 385; }},
       {"inject negative", VerifyRule::kBounds, [](Plan* p) { p->injects[0].begin = -1; }},
@@ -152,9 +169,9 @@ const std::vector<Mutation>& Mutations() {
       {"end", VerifyRule::kSliceCoverage, [](Plan* p) { p->injects[4].extent -= 16; }},
       {"torn slice", VerifyRule::kSliceCoverage,
        [](Plan* p) {
-         p->injects[0].round = 0;   // rank 0: tree 0 [0, 192)
-         p->injects[3].round = 1;   // rank 1: tree 0 [192, 256)
-         p->injects[4].round = 0;   // rank 1: tree 0 [256, 384)
+         p->injects[0].round = 0;  // rank 0: tree 0 [0, 192)
+         p->injects[3].round = 1;  // rank 1: tree 0 [192, 256)
+         p->injects[4].round = 0;  // rank 1: tree 0 [256, 384)
          std::swap(p->injects[3], p->injects[4]);
        }},
   };

@@ -57,8 +57,8 @@ MemoryBox BoxInPlace(const Plan& plan, const PlanCell& cell, const PlanPlace& pl
   return box;
 }
 
-// Appends nests for the bytes [begin, end) of the part of a box whose dims before `depth` are fixed;
-// the indices there are already in base_instance and base_bytes.
+// Appends nests for the bytes [begin, end) of the part of a box whose dims before `depth` are
+// fixed; the indices there are already in base_instance and base_bytes.
 class NestWriter {
  public:
   NestWriter(const MemoryBox& box, std::vector<RunNest>* out) : box_(box), out_(out) {}
@@ -68,8 +68,8 @@ class NestWriter {
     if (begin >= end) return;
     const RunNest::Dim& dim = box_.dims[depth];
     if (depth + 1 == box_.dims.size()) {
-      out_->push_back({box_.family, base_instance, base_bytes + begin, end - begin, message_offset,
-                       {}});
+      out_->push_back(
+          {box_.family, base_instance, base_bytes + begin, end - begin, message_offset, {}});
       return;
     }
     const int64_t step_bytes = box_.extent_bytes[depth + 1];
@@ -89,8 +89,9 @@ class NestWriter {
       inner(first, begin % step_bytes, step_bytes);
       ++whole;
     }
-    if (whole < last) AppendWhole(depth, base_instance, base_bytes, whole, last,
-                                  message_offset + whole * step_bytes - begin);
+    if (whole < last)
+      AppendWhole(depth, base_instance, base_bytes, whole, last,
+                  message_offset + whole * step_bytes - begin);
     inner(last, 0, end % step_bytes);
   }
 

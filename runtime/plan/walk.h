@@ -16,15 +16,15 @@ namespace reshard {
 class RankPlaces {
  public:
   RankPlaces(const Plan& plan, uint32_t rank, PlanSide side);
-  // Places of this rank that contain the box of cell `cell`, in plan order. A source uses the first;
-  // a destination writes all of them.
+  // Places of this rank that contain the box of cell `cell`, in plan order. A source uses the
+  // first; a destination writes all of them.
   std::vector<uint32_t> Containing(uint32_t cell) const;
   const std::vector<uint32_t>& places() const { return places_; }
   const std::vector<uint32_t>& families() const { return families_; }
 
  private:
   const Plan& plan_;
-  std::vector<uint32_t> places_;                      // by super-tensor
+  std::vector<uint32_t> places_;  // by super-tensor
   std::vector<uint32_t> families_;
   std::vector<std::pair<uint32_t, uint32_t>> range_;  // per super-tensor: [first, last) in places_
 };

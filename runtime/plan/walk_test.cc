@@ -39,8 +39,8 @@ std::vector<Address> Spread(const std::vector<RunNest>& nests, int64_t message_b
         rest /= nest.dims[d].extent;
       }
       for (int64_t b = 0; b < nest.run_bytes; ++b) {
-        auto& slot = addresses.at(
-            static_cast<size_t>(nest.message_offset + run * nest.run_bytes + b));
+        auto& slot =
+            addresses.at(static_cast<size_t>(nest.message_offset + run * nest.run_bytes + b));
         if (slot.family != kNoId) return {};
         slot = {nest.family, instance, byte + b};
       }

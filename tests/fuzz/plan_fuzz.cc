@@ -63,7 +63,8 @@ void RepairDigests(Bytes* file) {
   std::vector<FileRange> ranges;
   for (const fb::Section* section : *plan_file->sections()) {
     const FileRange range = RangeOf(*file, section->data());
-    const Digest digest = Sha256Of(std::as_bytes(std::span(*file).subspan(range.begin, range.size)));
+    const Digest digest =
+        Sha256Of(std::as_bytes(std::span(*file).subspan(range.begin, range.size)));
     Write(digest, RangeOf(*file, section->digest()), file);
     digests.push_back({static_cast<uint8_t>(section->kind()), digest});
     ranges.push_back(range);
@@ -85,8 +86,7 @@ Bytes Edited(const uint8_t* data, size_t size) {
     const size_t width = size_t{1} << (edit[1] % 4);
     // Bulk data is aligned to its width, so edits of whole numbers are.
     const size_t offset = (edit[2] + 256U * edit[3]) % range.size / width * width;
-    std::memcpy(file.data() + range.begin + offset, edit + 4,
-                std::min(width, range.size - offset));
+    std::memcpy(file.data() + range.begin + offset, edit + 4, std::min(width, range.size - offset));
   }
   return file;
 }

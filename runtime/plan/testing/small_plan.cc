@@ -79,8 +79,8 @@ class Builder {
       plan_.cell_dims.push_back(static_cast<uint32_t>(found - plan_.intervals.begin()));
       if (found == plan_.intervals.end()) plan_.intervals.push_back(interval);
     }
-    plan_.classes.push_back({RankSet(holders), RankSet(needers), bytes,
-                             static_cast<uint32_t>(plan_.cells.size()), 1});
+    plan_.classes.push_back(
+        {RankSet(holders), RankSet(needers), bytes, static_cast<uint32_t>(plan_.cells.size()), 1});
     plan_.cells.push_back(cell);
     return static_cast<uint32_t>(plan_.classes.size() - 1);
   }
@@ -185,8 +185,8 @@ Plan ReplicatedPlan() {
   const RankList sources = {0, 1};
   const RankList needers = {2, 3, 4, 5, 6, 7};
   const uint32_t w = b.Super(Plain("w"), DType::kBf16, {}, {}, {32, 64}, {{0, 1}, {1, 1}});
-  const uint32_t held = b.Family(
-      MakeFamily(PlanSide::kSource, Plain("w"), {32, 64}, DType::kBf16, 4096), sources);
+  const uint32_t held =
+      b.Family(MakeFamily(PlanSide::kSource, Plain("w"), {32, 64}, DType::kBf16, 4096), sources);
   b.Place(w, held, 0, {{0, 32, 128, 0}, {0, 64, 2, 0}});
   const uint32_t needed = b.Family(
       MakeFamily(PlanSide::kDestination, Plain("model.w"), {32, 64}, DType::kBf16, 4096), needers);
@@ -240,8 +240,7 @@ Plan ExpertPlan() {
   transposed.loop_extent = {2};
   const uint32_t odd = b.Family(transposed, {3});
   b.Place(w, odd, 0, {{1, 2, 0, 1}, {0, 2, 96, 0}, {1, 1, 0, 0}, {0, 6, 2, 0}, {0, 8, 12, 0}});
-  PlanFamily external =
-      MakeFamily(PlanSide::kDestination, Plain("scales"), {4}, DType::kF32, 16);
+  PlanFamily external = MakeFamily(PlanSide::kDestination, Plain("scales"), {4}, DType::kF32, 16);
   external.external = true;
   b.Family(external, {2});
   for (int64_t low = 0; low < 2; ++low) {
@@ -283,8 +282,8 @@ Plan ColocatedPlan() {
   const uint32_t full = b.Family(
       MakeFamily(PlanSide::kDestination, Plain("w.full"), {4, 32}, DType::kF32, 512), {0, 1, 2});
   b.Place(w, full, 0, {{0, 4, 128, 0}, {0, 32, 4, 0}});
-  const uint32_t last = b.Family(
-      MakeFamily(PlanSide::kDestination, Plain("w.full"), {1, 32}, DType::kF32, 128), {3});
+  const uint32_t last =
+      b.Family(MakeFamily(PlanSide::kDestination, Plain("w.full"), {1, 32}, DType::kF32, 128), {3});
   b.Place(w, last, 0, {{3, 1, 0, 0}, {0, 32, 4, 0}});
   for (Rank r = 0; r < 4; ++r) {
     const RankList needers = r == 3 ? RankList{0, 1, 2, 3} : RankList{0, 1, 2};
