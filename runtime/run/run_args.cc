@@ -6,8 +6,19 @@
 namespace reshard {
 namespace {
 
+constexpr double kMinTimeoutSeconds = 0.001;
 constexpr double kMaxTimeoutSeconds = 86400;
 constexpr uint32_t kMaxExecutions = 1'000'000;
+
+// CLI::Range lets "nan" pass.
+std::string IsTimeout(const std::string& text) {
+  double seconds = 0;
+  if (CLI::detail::lexical_cast(text, seconds) && seconds >= kMinTimeoutSeconds &&
+      seconds <= kMaxTimeoutSeconds) {
+    return {};
+  }
+  return "'" + text + "' is no number of seconds from 0.001 to 86400";
+}
 
 constexpr char kDescription[] =
     "Executes a transfer plan on this machine and, with --check, compares every byte.";
@@ -43,7 +54,7 @@ std::optional<RunArgs> ParseRunArgs(const std::vector<std::string>& arguments, s
       ->check(CLI::Range(1U, kMaxExecutions))
       ->capture_default_str();
   app.add_option("--timeout", timeout_seconds, "seconds that a rank waits for another one")
-      ->check(CLI::Range(0.001, kMaxTimeoutSeconds))
+      ->check(IsTimeout)
       ->capture_default_str();
   CLI::Option* const max_memory =
       app.add_option("--max-memory", max_memory_bytes,

@@ -1,5 +1,6 @@
 #include "runtime/run/run_command.h"
 
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -82,16 +83,15 @@ class Command {
   }
 
   RunExit Verify(const Plan& plan) {
-    const VerifyReport report = environment_.verify(plan);
-    for (const Violation& violation : report.violations) {
-      err_ << args_.plan << ": " << violation.where << ": error: " << violation.text << " ["
-           << RuleText(violation.rule) << "]\n";
+    const PlanVerdict verdict = environment_.verify(plan);
+    for (const std::string& violation : verdict.violations) {
+      err_ << args_.plan << ": " << violation << "\n";
     }
-    if (!report.violations.empty()) {
+    if (!verdict.violations.empty()) {
       err_ << args_.plan << ": error: the plan is wrong and was not executed\n";
       return RunExit::kNo;
     }
-    if (!report.exhausted) return RunExit::kYes;
+    if (!verdict.exhausted) return RunExit::kYes;
     err_ << args_.plan << ": error: the plan is too large to be verified and was not executed\n";
     return RunExit::kCannotJudge;
   }

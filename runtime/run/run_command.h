@@ -8,10 +8,10 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "runtime/base/status.h"
 #include "runtime/plan/load_plan.h"
-#include "runtime/plan/verify.h"
 
 namespace reshard {
 
@@ -31,10 +31,15 @@ struct RunArgs {
   std::optional<int64_t> max_memory_bytes;
 };
 
+struct PlanVerdict {
+  std::vector<std::string> violations;  // "rank 3, round 17: error: ... [write-race]"
+  bool exhausted = false;               // neither right nor wrong is claimed
+};
+
 // What the command takes from outside.
 struct RunEnvironment {
   std::function<StatusOr<LoadedPlan>(const std::string& path)> load;
-  std::function<VerifyReport(const Plan& plan)> verify;
+  std::function<PlanVerdict(const Plan& plan)> verify;
   std::function<std::optional<int64_t>()> available_memory_bytes;
 };
 

@@ -37,7 +37,7 @@ struct Fixture {
   Plan plan;
   RunArgs args;
   RunEnvironment environment;
-  VerifyReport verdict;
+  PlanVerdict verdict;
   std::optional<int64_t> available_bytes = int64_t{1} << 30;
   std::string out, err;
 };
@@ -108,7 +108,7 @@ TEST_CASE("wrong bytes: exit 1, the first one named") {
 
 TEST_CASE("a plan that breaks a rule is not executed: exit 1; one not proved: exit 2") {
   Fixture f(testing::ToyPlan());
-  f.verdict.violations.push_back({VerifyRule::kWriteRace, "rank 3, round 17", "two writers"});
+  f.verdict.violations.push_back("rank 3, round 17: error: two writers [write-race]");
   CHECK(f.Run() == RunExit::kNo);
   CHECK(f.out.empty());
   CHECK(Has(f.err, "p.fb: rank 3, round 17: error: two writers [write-race]\n"));
