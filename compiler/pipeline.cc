@@ -104,6 +104,9 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
   const Documents documents =
       ReadDocuments(std::move(train), std::move(infer), std::move(topo), diags, &out->sources);
   if (!ReadSpecs(documents, diags, out)) return false;
+  out->train_digest = DigestOf(documents.train);
+  out->infer_digest = DigestOf(documents.infer);
+  out->topo_digest = DigestOf(documents.topo);
   if (last == Stage::kSpec) return true;
 
   enter(Stage::kLayout);
@@ -139,9 +142,9 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
   inputs.transfers = &out->transfers;
   inputs.routing = &out->routing;
   inputs.schedule = &out->schedule;
-  inputs.train_digest = DigestOf(documents.train);
-  inputs.infer_digest = DigestOf(documents.infer);
-  inputs.topo_digest = DigestOf(documents.topo);
+  inputs.train_digest = out->train_digest;
+  inputs.infer_digest = out->infer_digest;
+  inputs.topo_digest = out->topo_digest;
   inputs.options = OptionTexts(options);
   out->plan = MakePlan(inputs);
   if (!CheckMemory(out->plan, out->topo_spec.span, options.strict_memory, diags)) return false;

@@ -33,6 +33,7 @@ struct Compilation {
   SourceMap sources;
   LayoutSpec train_spec, infer_spec;
   TopoSpec topo_spec;
+  Digest train_digest{}, infer_digest{}, topo_digest{};  // SHA-256 of the canonical texts
   LogicalTable table;
   Layout source, destination;
   Topology topology;

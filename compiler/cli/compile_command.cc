@@ -3,41 +3,22 @@
 #include <utility>
 
 #include "compiler/cli/progress.h"
-#include "compiler/frontend/json_node.h"
+#include "compiler/cli/read_input.h"
 #include "compiler/plan_tools/summary.h"
 
 namespace reshard {
-namespace {
-
-// Reads an input; an unreadable one is an error that names it.
-bool ReadInput(const std::string& path, FileSystem& files, std::ostream& err, InputFile* out) {
-  StatusOr<std::string> text = files.Read(path, kMaxJsonBytes);
-  if (!text.ok()) {
-    err << EscapeForTerminal(path) << ": error: " << text.status().message() << " [cannot-read]\n";
-    return false;
-  }
-  out->path = path == "-" ? "<stdin>" : path;
-  out->text = std::move(*text);
-  return true;
-}
-
-}  // namespace
-
 ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& out,
                     std::ostream& err) {
-  InputFile train;
-  InputFile infer;
-  InputFile topo;
-  bool readable = ReadInput(args.train, files, err, &train);
-  readable &= ReadInput(args.infer, files, err, &infer);
-  readable &= ReadInput(args.topo, files, err, &topo);
-  if (!readable) return ExitCode::kCannotJudge;
+  std::optional<InputFile> train = ReadInput(args.train, files, err);
+  std::optional<InputFile> infer = ReadInput(args.infer, files, err);
+  std::optional<InputFile> topo = ReadInput(args.topo, files, err);
+  if (!train || !infer || !topo) return ExitCode::kCannotJudge;
 
   Diagnostics diags;
   Compilation compilation;
   Progress progress(err);
   const bool ok = Compile(
-      std::move(train), std::move(infer), std::move(topo), args.options,
+      *std::move(train), *std::move(infer), *std::move(topo), args.options,
       args.dump_after.value_or(Stage::kPlan), &diags,
       [&](Stage stage) { progress.Enter(StageText(stage)); }, &compilation);
   diags.Print(compilation.sources, args.max_errors, err);
@@ -46,8 +27,7 @@ ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& ou
   if (!args.output.empty()) {
     const Status written = files.Write(args.output, compilation.bytes);
     if (!written.ok()) {
-      err << EscapeForTerminal(args.output) << ": error: " << written.message()
-          << " [cannot-write]\n";
+      err << ShownPath(args.output) << ": error: " << written.message() << " [cannot-write]\n";
       return ExitCode::kCannotJudge;
     }
   }

@@ -18,7 +18,7 @@ struct CompileArgs {
   std::string output;               // empty: compile and report only
   std::optional<Stage> dump_after;  // print this stage's result instead of writing a plan
   CompileOptions options;
-  size_t max_errors = 20;
+  size_t max_errors = kDefaultMaxErrors;
   bool json = false;
 };
 

@@ -2,9 +2,14 @@
 #ifndef RESHARD_COMPILER_CLI_EXIT_CODE_H_
 #define RESHARD_COMPILER_CLI_EXIT_CODE_H_
 
+#include <cstddef>
+
 #include "compiler/diag/diagnostics.h"
 
 namespace reshard {
+
+// How many errors a command prints unless --max-errors says otherwise.
+inline constexpr size_t kDefaultMaxErrors = 20;
 
 enum class ExitCode : int {
   kYes = 0,          // done, or the answer is yes

@@ -7,6 +7,7 @@
 #include "compiler/cli/compile_command.h"
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
+#include "compiler/cli/verify_command.h"
 #include "compiler/plan_tools/units.h"
 
 namespace reshard {
@@ -36,7 +37,8 @@ int Run(int argc, char** argv) {
   RealFileSystem files;
 
   CompileArgs compile;
-  CLI::App* compile_app = app.add_subcommand("compile", "make a plan from two layouts and a topology");
+  CLI::App* compile_app =
+      app.add_subcommand("compile", "make a plan from two layouts and a topology");
   compile_app->add_option("train", compile.train, "layout of the source ranks")->required();
   compile_app->add_option("infer", compile.infer, "layout of the destination ranks")->required();
   compile_app->add_option("topo", compile.topo, "topology")->required();
@@ -48,11 +50,21 @@ int Run(int argc, char** argv) {
   compile_app->add_flag("--strict-memory", compile.options.strict_memory,
                         "exceeding mem_gb is an error");
 
+  VerifyArgs verify;
+  CLI::App* verify_app = app.add_subcommand("verify", "prove a plan right");
+  verify_app->add_option("plan", verify.plan, "plan file")->required();
+  verify_app->add_option("--inputs", verify.inputs, "train, infer and topo to compare with")
+      ->expected(3);
+  verify_app->add_flag("--json", verify.json, "print one JSON object");
+
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     const int status = app.exit(error);
     return static_cast<int>(status == 0 ? ExitCode::kYes : ExitCode::kCannotJudge);
+  }
+  if (verify_app->parsed()) {
+    return static_cast<int>(RunVerify(verify, files, std::cout, std::cerr));
   }
   return static_cast<int>(RunCompile(compile, files, std::cout, std::cerr));
 }

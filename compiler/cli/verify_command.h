@@ -17,8 +17,7 @@ struct VerifyArgs {
   bool json = false;
 };
 
-ExitCode RunVerify(const VerifyArgs& args, FileSystem& files, std::ostream& out,
-                   std::ostream& err);
+ExitCode RunVerify(const VerifyArgs& args, FileSystem& files, std::ostream& out, std::ostream& err);
 
 }  // namespace reshard
 

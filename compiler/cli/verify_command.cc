@@ -1,0 +1,146 @@
+#include "compiler/cli/verify_command.h"
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "compiler/cli/progress.h"
+#include "compiler/cli/read_input.h"
+#include "compiler/pipeline.h"
+#include "compiler/plan_tools/summary.h"
+#include "compiler/plan_tools/units.h"
+#include "compiler/plan_tools/verify_inputs.h"
+#include "runtime/base/sha256.h"
+#include "runtime/plan/verify.h"
+
+namespace reshard {
+namespace {
+
+// The comparison with the inputs; nullopt after the inputs' own errors were printed.
+std::optional<InputsReport> CompareInputs(const Plan& plan, const VerifyArgs& args,
+                                          FileSystem& files, std::ostream& err, ExitCode* exit) {
+  *exit = ExitCode::kCannotJudge;
+  std::optional<InputFile> train = ReadInput(args.inputs[0], files, err);
+  std::optional<InputFile> infer = ReadInput(args.inputs[1], files, err);
+  std::optional<InputFile> topo = ReadInput(args.inputs[2], files, err);
+  if (!train || !infer || !topo) return std::nullopt;
+  Diagnostics diags;
+  Compilation compilation;
+  const bool ok = Compile(*std::move(train), *std::move(infer), *std::move(topo), CompileOptions{},
+                          Stage::kLayout, &diags, nullptr, &compilation);
+  diags.Print(compilation.sources, kDefaultMaxErrors, err);
+  if (!ok) {
+    *exit = ExitCodeFor(diags);
+    return std::nullopt;
+  }
+  PlanInputSpecs specs;
+  specs.source = &compilation.train_spec;
+  specs.destination = &compilation.infer_spec;
+  specs.train_digest = compilation.train_digest;
+  specs.infer_digest = compilation.infer_digest;
+  specs.topo_digest = compilation.topo_digest;
+  return VerifyInputs(plan, specs, InputsOptions{});
+}
+
+ExitCode Judge(bool violated, bool exhausted) {
+  if (violated) return ExitCode::kNo;
+  return exhausted ? ExitCode::kCannotJudge : ExitCode::kYes;
+}
+
+nlohmann::ordered_json ViolationsJson(const VerifyReport& report, const InputsReport* inputs) {
+  nlohmann::ordered_json list = nlohmann::ordered_json::array();
+  for (const Violation& violation : report.violations) {
+    list.push_back({{"rule", std::string(RuleText(violation.rule))},
+                    {"where", violation.where},
+                    {"text", violation.text}});
+  }
+  if (inputs == nullptr) return list;
+  for (const InputsViolation& violation : inputs->violations) {
+    list.push_back({{"rule", std::string(violation.rule)},
+                    {"where", violation.where},
+                    {"text", violation.text}});
+  }
+  return list;
+}
+
+void PrintJson(const PlanFile& file, const VerifyReport& report, const InputsReport* inputs,
+               ExitCode verdict, std::ostream& out) {
+  const Plan& plan = file.loaded.plan;
+  nlohmann::ordered_json json;
+  json["schema"] = "reshardc-verify/1";
+  json["verdict"] = verdict == ExitCode::kYes  ? "sound"
+                    : verdict == ExitCode::kNo ? "violated"
+                                               : "undecided";
+  json["root_digest"] = ToHex(file.loaded.root_digest);
+  json["predicted_ns"] = plan.header.totals.predicted_ns;
+  json["bound_ns"] = plan.header.totals.bound_ns;
+  json["binding_cut"] = plan.cuts.empty() ? "" : DescribeCut(plan, plan.cuts.front());
+  if (inputs != nullptr) json["inputs_compared"] = inputs->Coverage();
+  json["violations"] = ViolationsJson(report, inputs);
+  out << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+}
+
+void PrintText(const PlanFile& file, const InputsReport* inputs, std::ostream& out) {
+  const Plan& plan = file.loaded.plan;
+  const PlanTotals& totals = plan.header.totals;
+  out << "sound: every destination byte is written once, from the right source byte, without "
+         "races, "
+         "within "
+      << FormatBinary(totals.max_staging_bytes) << " of staging\n";
+  out << "time " << FormatNanoseconds(totals.predicted_ns);
+  if (totals.bound_ns > 0) {
+    out << ", bound " << FormatNanoseconds(totals.bound_ns) << " ("
+        << DescribeCut(plan, plan.cuts.front()) << ")";
+  }
+  out << "\n";
+  if (inputs != nullptr) out << "equal to the inputs: " << inputs->Coverage() << " compared\n";
+  out << "digest " << ToHex(file.loaded.root_digest) << "\n";
+}
+
+}  // namespace
+
+ExitCode RunVerify(const VerifyArgs& args, FileSystem& files, std::ostream& out,
+                   std::ostream& err) {
+  const std::optional<PlanFile> file = ReadPlan(args.plan, files, err);
+  if (!file) return ExitCode::kCannotJudge;
+  const Plan& plan = file->loaded.plan;
+  const std::string shown = ShownPath(args.plan);
+
+  Progress progress(err);
+  const VerifyReport report = VerifyPlan(plan, VerifyOptions{});
+  std::optional<InputsReport> inputs;
+  if (report.ok() && !args.inputs.empty()) {
+    progress.Enter("comparing with the inputs");
+    ExitCode exit{};
+    inputs = CompareInputs(plan, args, files, err, &exit);
+    if (!inputs) return exit;
+  }
+  const InputsReport* compared = inputs ? &*inputs : nullptr;
+
+  for (const Violation& violation : report.violations) {
+    err << shown << ": " << EscapeForTerminal(Describe(violation)) << "\n";
+  }
+  if (compared != nullptr) {
+    for (const InputsViolation& violation : compared->violations) {
+      err << shown << ": " << EscapeForTerminal(violation.where)
+          << ": error: " << EscapeForTerminal(violation.text) << " [" << violation.rule << "]\n";
+    }
+  }
+  const bool violated =
+      !report.violations.empty() || (compared != nullptr && !compared->violations.empty());
+  const bool exhausted = report.exhausted || (compared != nullptr && compared->exhausted);
+  if (!violated && exhausted) {
+    err << shown << ": error: the work budget ran out before every rule was judged "
+        << "[verify-budget]\n";
+  }
+  const ExitCode verdict = Judge(violated, exhausted);
+  if (args.json) {
+    PrintJson(*file, report, compared, verdict, out);
+  } else if (verdict == ExitCode::kYes) {
+    PrintText(*file, compared, out);
+  }
+  return verdict;
+}
+
+}  // namespace reshard
