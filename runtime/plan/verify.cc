@@ -2,11 +2,14 @@
 
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "runtime/plan/verify_cells.h"
 #include "runtime/plan/verify_facts.h"
 #include "runtime/plan/verify_log.h"
+#include "runtime/plan/verify_names.h"
 #include "runtime/plan/verify_params.h"
+#include "runtime/plan/verify_programs.h"
 #include "runtime/plan/verify_routes.h"
 #include "runtime/plan/verify_slots.h"
 #include "runtime/plan/verify_totals.h"
@@ -24,6 +27,24 @@ constexpr std::array kRules = {
 #include "runtime/plan/verify_rules.def"
 #undef RESHARD_RULE
 };
+
+// The expansion of every rank is checked where that takes a fraction of a second. The rules above
+// hold for plans of any size without it.
+constexpr uint64_t kMaxExpandedSteps = uint64_t{1} << 22;
+
+void ExpandAll(const Plan& plan, const VerifyFacts& facts, VerifyLog* log) {
+  uint64_t steps = 0;
+  for (uint32_t r = 0; r < plan.ranks.size(); ++r) {
+    steps += ProgramSteps(plan, facts, r);
+    if (steps > kMaxExpandedSteps) return;
+  }
+  if (!log->Charge(steps)) return;
+  std::vector<Program> programs;
+  for (const PlanRank& rank : plan.ranks) {
+    programs.push_back(ExpandProgram(plan, facts.index(), rank.rank));
+  }
+  VerifyPrograms(plan, facts, programs, log);
+}
 
 }  // namespace
 
@@ -43,18 +64,28 @@ VerifyReport VerifyPlan(const Plan& plan, const VerifyOptions& options) {
   log.AddAll(VerifyBounds(plan, options));
   if (!log.clean()) return log.Take();
   VerifyParams(plan, std::nullopt, &log);
+  if (log.CanGoOn()) VerifyNames(plan, std::nullopt, &log);
   if (log.CanGoOn()) VerifyCells(plan, &log);
   const VerifyFacts facts(plan);
   if (log.CanGoOn()) VerifyRoutes(plan, facts, &log);
   if (log.CanGoOn()) VerifySlots(plan, facts, &log);
   if (log.clean()) VerifyTotals(plan, facts, &log);
+  if (log.clean()) ExpandAll(plan, facts, &log);
   return log.Take();
 }
 
 VerifyReport VerifyRank(const Plan& plan, uint32_t rank, const VerifyOptions& options) {
   VerifyLog log(options);
   VerifyParams(plan, rank, &log);
+  if (log.CanGoOn()) VerifyNames(plan, rank, &log);
   if (log.CanGoOn()) VerifyCellsOfRank(plan, rank, &log);
+  if (log.CanGoOn()) VerifyStreams(plan, &log);
+  if (!log.clean()) return log.Take();
+  const VerifyFacts facts(plan);
+  const uint32_t rank_index = facts.index().RankIndex(plan, rank);
+  if (rank_index == kNoId || !log.Charge(ProgramSteps(plan, facts, rank_index))) return log.Take();
+  const Program program = ExpandProgram(plan, facts.index(), rank);
+  VerifyPrograms(plan, facts, {&program, 1}, &log);
   return log.Take();
 }
 

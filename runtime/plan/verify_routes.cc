@@ -12,17 +12,50 @@ namespace {
 
 std::string Item(const char* what, size_t index) { return what + (" " + std::to_string(index)); }
 
+// Where a schedule may cut a class. Class bytes have been found right.
+class ClassCuts {
+ public:
+  explicit ClassCuts(const Plan& plan) : plan_(plan), cell_begin_(plan.cells.size(), 0) {
+    for (const PlanClass& cls : plan.classes) {
+      int64_t begin = 0;
+      for (uint32_t i = cls.first_cell; i < cls.first_cell + cls.cell_count; ++i) {
+        cell_begin_[i] = begin;
+        const PlanSuper& super = plan.supers[plan.cells[i].super];
+        int64_t bytes = DTypeBytes(super.dtype);
+        for (size_t d = 0; d < super.dims.size(); ++d) {
+          bytes *= plan.intervals[plan.cell_dims[plan.cells[i].first_dim + d]].extent;
+        }
+        begin += bytes;
+      }
+    }
+  }
+
+  // At the ends of the class, and between elements at multiples of kCutAlignBytes.
+  bool Allow(uint32_t cls, int64_t at) const {
+    const PlanClass& c = plan_.classes[cls];
+    if (at == 0 || at == c.bytes) return true;
+    if (at % kCutAlignBytes != 0) return false;
+    const auto first = cell_begin_.begin() + c.first_cell;
+    const auto cell = std::upper_bound(first, first + c.cell_count, at) - 1;
+    const PlanCell& inside = plan_.cells[static_cast<size_t>(cell - cell_begin_.begin())];
+    return (at - *cell) % DTypeBytes(plan_.supers[inside.super].dtype) == 0;
+  }
+
+ private:
+  const Plan& plan_;
+  std::vector<int64_t> cell_begin_;  // per cell, in its class
+};
+
 // Domains that get the same streams; a stream brings each of its bytes once to each of them.
 using DomainList = std::vector<uint32_t>;
 
 class RouteChecker {
  public:
   RouteChecker(const Plan& plan, const VerifyFacts& facts, VerifyLog* log)
-      : plan_(plan), facts_(facts), log_(*log) {}
+      : plan_(plan), facts_(facts), log_(*log), cuts_(plan) {}
 
   void Run() {
     constexpr void (RouteChecker::*kSteps[])() = {
-        &RouteChecker::CheckStreams,
         &RouteChecker::CheckTrees,
         &RouteChecker::CheckInjects,
         &RouteChecker::CheckDelivery,
@@ -47,78 +80,22 @@ class RouteChecker {
     std::vector<Part>::const_iterator first, last;
   };
 
-  void CheckStreams();
   void CheckTrees();
   void CheckInjects();
   void CheckInject(uint32_t i);
   void CheckDelivery();
   void CheckClass(uint32_t cls, const std::vector<Share>& shares);
   void CheckDomain(uint32_t cls, uint32_t domain, std::vector<Part> parts);
-  bool MayCut(uint32_t cls, int64_t at) const;
-  std::vector<int64_t> MakeCellBegins() const;
 
   const Plan& plan_;
   const VerifyFacts& facts_;
   VerifyLog& log_;
   std::vector<DomainList> audiences_;
   std::vector<uint32_t> audience_of_stream_;
-  std::vector<int64_t> cell_begin_;  // per cell, in its class
+  const ClassCuts cuts_;
   std::vector<uint32_t> shares_of_domain_;  // per domain, of one class; zeros between classes
   std::vector<uint32_t> last_share_;        // per domain, the last one counted there
 };
-
-// May a schedule cut class `cls` at byte `at`, which is not one of its ends?
-bool RouteChecker::MayCut(uint32_t cls, int64_t at) const {
-  if (at % kCutAlignBytes != 0) return false;
-  const PlanClass& c = plan_.classes[cls];
-  const auto first = cell_begin_.begin() + c.first_cell;
-  const auto cell = std::upper_bound(first, first + c.cell_count, at) - 1;
-  const PlanCell& inside = plan_.cells[static_cast<size_t>(cell - cell_begin_.begin())];
-  return (at - *cell) % DTypeBytes(plan_.supers[inside.super].dtype) == 0;
-}
-
-// Class bytes have been found right.
-std::vector<int64_t> RouteChecker::MakeCellBegins() const {
-  std::vector<int64_t> begins(plan_.cells.size(), 0);
-  for (const PlanClass& cls : plan_.classes) {
-    int64_t begin = 0;
-    for (uint32_t i = cls.first_cell; i < cls.first_cell + cls.cell_count; ++i) {
-      begins[i] = begin;
-      const PlanSuper& super = plan_.supers[plan_.cells[i].super];
-      int64_t bytes = DTypeBytes(super.dtype);
-      for (size_t d = 0; d < super.dims.size(); ++d) {
-        bytes *= plan_.intervals[plan_.cell_dims[plan_.cells[i].first_dim + d]].extent;
-      }
-      begin += bytes;
-    }
-  }
-  return begins;
-}
-
-void RouteChecker::CheckStreams() {
-  if (!log_.Charge(plan_.cells.size() * 8 + plan_.pieces.size() * 8)) return;
-  cell_begin_ = MakeCellBegins();
-  for (size_t s = 0; s < plan_.streams.size() && log_.CanGoOn(); ++s) {
-    const PlanStream& stream = plan_.streams[s];
-    int64_t bytes = 0;
-    for (uint32_t p = stream.first_piece; p < stream.first_piece + stream.piece_count; ++p) {
-      const PlanPiece& piece = plan_.pieces[p];
-      bytes += piece.extent;
-      const int64_t end = piece.begin + piece.extent;
-      for (const int64_t at : {piece.begin, end}) {
-        if (at == 0 || at == plan_.classes[piece.cls].bytes || MayCut(piece.cls, at)) continue;
-        log_.Add(VerifyRule::kCutAlign, Item("stream", s),
-                 "piece " + std::to_string(p) + " cuts class " + std::to_string(piece.cls) +
-                     " at byte " + std::to_string(at));
-      }
-    }
-    if (bytes != stream.bytes) {
-      log_.Add(VerifyRule::kStreamBytes, Item("stream", s),
-               "has " + std::to_string(stream.bytes) + " bytes, its pieces have " +
-                   std::to_string(bytes));
-    }
-  }
-}
 
 // Bounds have found the landers of each single tree in different domains.
 void RouteChecker::CheckTrees() {
@@ -195,7 +172,7 @@ void RouteChecker::CheckInject(uint32_t i) {
       return;
     }
     for (const int64_t cut : {from, to}) {
-      if (cut == 0 || cut == piece.extent || MayCut(piece.cls, piece.begin + cut)) continue;
+      if (cut == 0 || cut == piece.extent || cuts_.Allow(piece.cls, piece.begin + cut)) continue;
       log_.Add(VerifyRule::kCutAlign, where,
                Item("inject", i) + " cuts class " + std::to_string(piece.cls) + " at byte " +
                    std::to_string(piece.begin + cut));
@@ -293,7 +270,33 @@ void RouteChecker::CheckDomain(uint32_t cls, uint32_t domain, std::vector<Part> 
 
 }  // namespace
 
+void VerifyStreams(const Plan& plan, VerifyLog* log) {
+  if (!log->Charge(8 * (plan.cells.size() + plan.pieces.size()))) return;
+  const ClassCuts cuts(plan);
+  for (size_t s = 0; s < plan.streams.size() && log->CanGoOn(); ++s) {
+    const PlanStream& stream = plan.streams[s];
+    int64_t bytes = 0;
+    for (uint32_t p = stream.first_piece; p < stream.first_piece + stream.piece_count; ++p) {
+      const PlanPiece& piece = plan.pieces[p];
+      bytes += piece.extent;
+      for (const int64_t at : {piece.begin, piece.begin + piece.extent}) {
+        if (cuts.Allow(piece.cls, at)) continue;
+        log->Add(VerifyRule::kCutAlign, Item("stream", s),
+                 "piece " + std::to_string(p) + " cuts class " + std::to_string(piece.cls) +
+                     " at byte " + std::to_string(at));
+      }
+    }
+    if (bytes != stream.bytes) {
+      log->Add(VerifyRule::kStreamBytes, Item("stream", s),
+               "has " + std::to_string(stream.bytes) + " bytes, its pieces have " +
+                   std::to_string(bytes));
+    }
+  }
+}
+
 void VerifyRoutes(const Plan& plan, const VerifyFacts& facts, VerifyLog* log) {
+  VerifyStreams(plan, log);
+  if (!log->CanGoOn()) return;
   RouteChecker(plan, facts, log).Run();
 }
 

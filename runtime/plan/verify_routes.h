@@ -9,8 +9,11 @@
 
 namespace reshard {
 
-// The plan has passed VerifyBounds.
+// The plan has passed VerifyBounds and its class bytes are right.
 void VerifyRoutes(const Plan& plan, const VerifyFacts& facts, VerifyLog* log);
+
+// Only stream-bytes and the cuts between pieces, which concern whoever moves a part of a stream.
+void VerifyStreams(const Plan& plan, VerifyLog* log);
 
 }  // namespace reshard
 
