@@ -161,7 +161,10 @@ void SlotChecker::CheckRank(uint32_t r) {
   }
   for (const uint32_t round : rounds_) {
     const Load load = std::exchange(loads_[round], Load{});
-    if (!sound) continue;
+    const bool fits = load.recv_bytes <= static_cast<uint64_t>(rank.recv_slot_bytes) &&
+                      load.pack_bytes <= static_cast<uint64_t>(rank.pack_slot_bytes) &&
+                      load.ops <= kMaxOpsPerRound;
+    if (fits || !sound) continue;
     const std::string where = reshard::At(rank.rank, round);
     if (load.recv_bytes > static_cast<uint64_t>(rank.recv_slot_bytes)) {
       log_.Add(VerifyRule::kSlotSize, where,

@@ -23,7 +23,14 @@ std::string Text(Wide number) {
   return text;
 }
 
-constexpr Wide kNanoseconds = 1'000'000'000;
+constexpr int64_t kNanoseconds = 1'000'000'000;
+
+// a * b / c, rounded down; none is negative.
+Wide MulDiv(Wide a, int64_t b, int64_t c) {
+  // Most numbers are small, and a machine divides those several times faster.
+  if (a < (Wide{1} << 31) && b < (int64_t{1} << 31)) return static_cast<int64_t>(a) * b / c;
+  return a * b / c;
+}
 
 class TotalsChecker {
  public:
@@ -59,6 +66,8 @@ class TotalsChecker {
   void CheckBound();
   void CheckPredicted();
   void AddTraffic(uint32_t r, std::vector<PortLoad>* loads);
+  void AddShare(uint32_t r, const PlanNic& nic, std::vector<PortLoad>* own,
+                std::vector<PortLoad>* shared);
   void TakeBusiest(std::vector<PortLoad>* loads, int64_t bytes_per_s, std::vector<Wide>* busiest);
 
   const Plan& plan_;
@@ -195,7 +204,7 @@ void TotalsChecker::CheckBound() {
   Wide bound = 0;
   if (!plan_.cuts.empty()) {
     const PlanCut& cut = plan_.cuts.front();
-    bound = Wide{cut.bytes} * kNanoseconds / cut.bytes_per_s;
+    bound = MulDiv(cut.bytes, kNanoseconds, cut.bytes_per_s);
   }
   Compare("bound_ns", plan_.header.totals.bound_ns, bound);
 }
@@ -232,13 +241,31 @@ void TotalsChecker::TakeBusiest(std::vector<PortLoad>* loads, int64_t bytes_per_
                                 std::vector<Wide>* busiest) {
   for (size_t round = 0; round < loads->size(); ++round) {
     const PortLoad load = std::exchange((*loads)[round], PortLoad{});
-    const Wide ns = std::max(load.sent, load.received) * kNanoseconds / bytes_per_s;
+    const Wide ns = MulDiv(std::max(load.sent, load.received), kNanoseconds, bytes_per_s);
     (*busiest)[round] = std::max((*busiest)[round], ns);
   }
 }
 
-// A rank's traffic is spread over its NICs by their bandwidth; parts are rounded down, so that
-// other roundings of them predict no less.
+// Adds the part of a rank's traffic that one of its NICs carries. It is spread by bandwidth; parts
+// are rounded down, so that other roundings of them predict no less. `own` is all zeros.
+void TotalsChecker::AddShare(uint32_t r, const PlanNic& nic, std::vector<PortLoad>* own,
+                             std::vector<PortLoad>* shared) {
+  const PlanSite& site = plan_.sites[index_.SiteIndex(plan_, plan_.ranks[r].rank)];
+  if (site.nics.size() == 1) {
+    AddTraffic(r, shared);
+    return;
+  }
+  Wide rank_rate = 0;
+  for (const uint32_t other : site.nics) rank_rate += plan_.nics[other].bytes_per_s;
+  if (!log_.Charge(own->size())) return;
+  AddTraffic(r, own);
+  for (size_t round = 0; round < own->size(); ++round) {
+    const PortLoad load = std::exchange((*own)[round], PortLoad{});
+    (*shared)[round].sent += load.sent * nic.bytes_per_s / rank_rate;
+    (*shared)[round].received += load.received * nic.bytes_per_s / rank_rate;
+  }
+}
+
 void TotalsChecker::CheckPredicted() {
   const uint32_t rounds = plan_.header.totals.rounds;
   std::vector<std::vector<uint32_t>> ranks_of_nic(plan_.nics.size());
@@ -248,25 +275,14 @@ void TotalsChecker::CheckPredicted() {
   for (uint32_t r = 0; r < plan_.ranks.size(); ++r) {
     const PlanSite& site = plan_.sites[index_.SiteIndex(plan_, plan_.ranks[r].rank)];
     for (const uint32_t nic : site.nics) ranks_of_nic[nic].push_back(r);
-    if (site.host_bytes_per_s == 0) continue;
-    if (!log_.Charge(rounds)) return;
+    if (site.host_bytes_per_s == 0 || !log_.Charge(rounds)) continue;
     AddTraffic(r, &own);
     TakeBusiest(&own, site.host_bytes_per_s, &busiest);
   }
   for (size_t nic = 0; nic < ranks_of_nic.size() && log_.CanGoOn(); ++nic) {
-    const Wide rate = plan_.nics[nic].bytes_per_s;
-    for (const uint32_t r : ranks_of_nic[nic]) {
-      const PlanSite& site = plan_.sites[index_.SiteIndex(plan_, plan_.ranks[r].rank)];
-      Wide rank_rate = 0;
-      for (const uint32_t other : site.nics) rank_rate += plan_.nics[other].bytes_per_s;
-      if (!log_.Charge(2 * uint64_t{rounds})) return;
-      AddTraffic(r, &own);
-      for (uint32_t round = 0; round < rounds; ++round) {
-        const PortLoad load = std::exchange(own[round], PortLoad{});
-        shared[round].sent += load.sent * rate / rank_rate;
-        shared[round].received += load.received * rate / rank_rate;
-      }
-    }
+    if (ranks_of_nic[nic].empty()) continue;
+    for (const uint32_t r : ranks_of_nic[nic]) AddShare(r, plan_.nics[nic], &own, &shared);
+    if (!log_.Charge(rounds)) return;
     TakeBusiest(&shared, plan_.nics[nic].bytes_per_s, &busiest);
   }
   Wide least = 0;
