@@ -1,5 +1,5 @@
-// Plan files from strangers: LoadPlan, the bounds rules, and everything that may take a loaded plan
-// for granted.
+// Plan files from strangers: LoadPlan with the bounds rules, the verifier, and everything that may
+// take a loaded plan for granted.
 //
 // An input is either a plan file, or a list of edits to one of the small plans made by hand:
 //   1 byte: which plan; then per edit of 12 bytes: section, width (1, 2, 4 or 8 bytes), offset
@@ -19,6 +19,7 @@
 #include "runtime/plan/plan_digests.h"
 #include "runtime/plan/program.h"
 #include "runtime/plan/testing/small_plan.h"
+#include "runtime/plan/verify.h"
 #include "runtime/plan/walk.h"
 #include "schemas/plan_generated.h"
 
@@ -113,6 +114,48 @@ void Use(const Plan& plan) {
   }
 }
 
+// Every byte of every run lies in an instance of its param.
+bool IsInside(const Plan& plan, const RunNest& nest) {
+  const PlanFamily& family = plan.families[nest.family];
+  int64_t instances = 1;
+  for (const int64_t extent : family.loop_extent) instances *= extent;
+  int64_t low = nest.base_bytes, high = nest.base_bytes + nest.run_bytes;
+  int64_t first = nest.base_instance, last = nest.base_instance;
+  for (const RunNest::Dim& dim : nest.dims) {
+    (dim.stride_bytes < 0 ? low : high) += (dim.extent - 1) * dim.stride_bytes;
+    (dim.instance_stride < 0 ? first : last) += (dim.extent - 1) * dim.instance_stride;
+  }
+  return low >= 0 && high <= family.bytes && first >= 0 && last < instances;
+}
+
+// A plan that the verifier accepts touches no memory outside its params, and local rules are among
+// all rules.
+void Verify(const Plan& plan) {
+  VerifyOptions options;
+  options.work_budget = 1 << 20;
+  const bool right = VerifyPlan(plan, options).ok();
+  for (const PlanRank& rank : plan.ranks) {
+    const VerifyReport report = VerifyRank(plan, rank.rank, options);
+    RESHARD_CHECK(!right || report.ok() || report.exhausted, "a right plan is right at each rank");
+  }
+  if (!right) return;
+  for (uint32_t cls = 0; cls < plan.classes.size(); ++cls) {
+    for (const PlanSide side : {PlanSide::kSource, PlanSide::kDestination}) {
+      const PlanClass& c = plan.classes[cls];
+      const uint32_t set = side == PlanSide::kSource ? c.holders : c.needers;
+      for (const Rank rank : plan.rank_sets[set]) {
+        std::vector<RunNest> nests;
+        RESHARD_CHECK(
+            AppendClassRuns(plan, RankPlaces(plan, rank, side), cls, 0, c.bytes, 0, true, &nests),
+            "holders and needers have a place for every cell");
+        for (const RunNest& nest : nests) {
+          RESHARD_CHECK(IsInside(plan, nest), "runs lie inside their params");
+        }
+      }
+    }
+  }
+}
+
 void RunOne(Bytes file) {
   RepairDigests(&file);
   LoadOptions options;
@@ -125,6 +168,7 @@ void RunOne(Bytes file) {
   const StatusOr<LoadedPlan> reloaded = LoadPlan(*again, options);
   RESHARD_CHECK(reloaded.ok(), "what was written can be read");
   RESHARD_CHECK(*SerializePlan(reloaded->plan) == *again, "writing is stable");
+  Verify(loaded->plan);
 }
 
 }  // namespace
