@@ -17,22 +17,30 @@ constexpr std::array<std::string_view, 6> kStageTexts = {
 #undef RESHARD_STAGE
 };
 
-// The texts of the three inputs as JSON, with their digests.
-struct Documents {
-  JsonNode train, infer, topo;
-  bool train_ok = false, infer_ok = false, topo_ok = false;
-};
+// A file as JSON; nullopt after its errors were reported.
+std::optional<JsonNode> ReadDocument(InputFile file, Diagnostics* diags, SourceMap* sources) {
+  const uint32_t number = sources->Add(std::move(file.path), std::move(file.text));
+  JsonNode root;
+  if (!ReadJson(*sources, number, diags, &root)) return std::nullopt;
+  return root;
+}
 
-Documents ReadDocuments(InputFile train, InputFile infer, InputFile topo, Diagnostics* diags,
-                        SourceMap* sources) {
-  const uint32_t train_file = sources->Add(std::move(train.path), std::move(train.text));
-  const uint32_t infer_file = sources->Add(std::move(infer.path), std::move(infer.text));
-  const uint32_t topo_file = sources->Add(std::move(topo.path), std::move(topo.text));
-  Documents documents;
-  documents.train_ok = ReadJson(*sources, train_file, diags, &documents.train);
-  documents.infer_ok = ReadJson(*sources, infer_file, diags, &documents.infer);
-  documents.topo_ok = ReadJson(*sources, topo_file, diags, &documents.topo);
-  return documents;
+std::optional<LayoutSpec> ReadLayoutDocument(InputFile file, Diagnostics* diags, SourceMap* sources,
+                                             Digest* digest) {
+  const std::optional<JsonNode> root = ReadDocument(std::move(file), diags, sources);
+  LayoutSpec spec;
+  if (!root || !ReadLayoutSpec(*root, diags, &spec)) return std::nullopt;
+  *digest = Sha256Of(CanonicalJson(*root));
+  return spec;
+}
+
+std::optional<TopoSpec> ReadTopoDocument(InputFile file, Diagnostics* diags, SourceMap* sources,
+                                         Digest* digest) {
+  const std::optional<JsonNode> root = ReadDocument(std::move(file), diags, sources);
+  TopoSpec spec;
+  if (!root || !ReadTopoSpec(*root, diags, &spec)) return std::nullopt;
+  *digest = Sha256Of(CanonicalJson(*root));
+  return spec;
 }
 
 // What the plan records of the options, rising by name.
@@ -44,17 +52,6 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOption
   };
 }
 
-Digest DigestOf(const JsonNode& node) { return Sha256Of(CanonicalJson(node)); }
-
-// The three files as specs; each is read even when another one has errors.
-bool ReadSpecs(const Documents& documents, Diagnostics* diags, Compilation* out) {
-  bool ok = documents.train_ok && documents.infer_ok && documents.topo_ok;
-  if (documents.train_ok) ok &= ReadLayoutSpec(documents.train, diags, &out->train_spec);
-  if (documents.infer_ok) ok &= ReadLayoutSpec(documents.infer, diags, &out->infer_spec);
-  if (documents.topo_ok) ok &= ReadTopoSpec(documents.topo, diags, &out->topo_spec);
-  return ok;
-}
-
 bool CheckSide(const LayoutSpec& spec, Side expected, Diagnostics* diags) {
   if (spec.side == expected) return true;
   const bool source = expected == Side::kSource;
@@ -64,23 +61,17 @@ bool CheckSide(const LayoutSpec& spec, Side expected, Diagnostics* diags) {
   return false;
 }
 
-// Everything that concerns one side or the topology alone, so that one run finds all of it.
-bool Resolve(Diagnostics* diags, Compilation* out) {
-  bool ok = CheckSide(out->train_spec, Side::kSource, diags);
-  ok &= CheckSide(out->infer_spec, Side::kDestination, diags);
-  ok &= BuildTopology(out->topo_spec, diags, &out->topology);
-  if (!BuildLogicalTable(&out->train_spec, &out->infer_spec, diags, &out->table)) return false;
-  const bool source = BuildLayout(out->train_spec, out->table, diags, &out->source);
-  const bool destination = BuildLayout(out->infer_spec, out->table, diags, &out->destination);
-  if (source) {
-    ok &= CheckExpectations(out->train_spec, out->table, out->source, diags);
-    ok &= CheckScales(out->table, out->source, diags);
-  }
-  if (destination) {
-    ok &= CheckExpectations(out->infer_spec, out->table, out->destination, diags);
-    ok &= CheckScales(out->table, out->destination, diags);
-  }
-  return ok && source && destination;
+bool ResolveSide(const LayoutSpec& spec, const LogicalTable& table, Diagnostics* diags,
+                 Layout* out) {
+  if (!BuildLayout(spec, table, diags, out)) return false;
+  const bool as_expected = CheckExpectations(spec, table, *out, diags);
+  return CheckScales(table, *out, diags) && as_expected;
+}
+
+void TakeSpecs(LayoutSpec* train, LayoutSpec* infer, TopoSpec* topo, Compilation* out) {
+  out->train_spec = std::move(*train);
+  out->infer_spec = std::move(*infer);
+  out->topo_spec = std::move(*topo);
 }
 
 }  // namespace
@@ -94,6 +85,33 @@ std::optional<Stage> ParseStage(std::string_view text) {
 
 std::string_view StageText(Stage stage) { return kStageTexts[static_cast<size_t>(stage)]; }
 
+bool ResolveLayouts(const LayoutSpec* source, const LayoutSpec* destination, Diagnostics* diags,
+                    ResolvedLayouts* out) {
+  if (source == nullptr && !destination->has_logical) {
+    diags->Error(
+        DiagnosticCode::kMissingKey, destination->span,
+        "this destination has no 'logical', expected it here or a source layout beside it");
+    return false;
+  }
+  if (!BuildLogicalTable(source, destination, diags, &out->table)) return false;
+  bool ok = true;
+  if (source != nullptr) ok &= ResolveSide(*source, out->table, diags, &out->source);
+  if (destination != nullptr) ok &= ResolveSide(*destination, out->table, diags, &out->destination);
+  return ok;
+}
+
+bool ReadLayouts(std::vector<InputFile> files, Diagnostics* diags, SourceMap* sources,
+                 std::vector<LayoutSpec>* out) {
+  bool ok = true;
+  for (InputFile& file : files) {
+    Digest digest;
+    std::optional<LayoutSpec> spec = ReadLayoutDocument(std::move(file), diags, sources, &digest);
+    ok = ok && spec.has_value();
+    if (spec) out->push_back(*std::move(spec));
+  }
+  return ok;
+}
+
 bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOptions& options,
              Stage last, Diagnostics* diags, const std::function<void(Stage)>& on_stage,
              Compilation* out) {
@@ -101,26 +119,43 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
     if (on_stage) on_stage(stage);
   };
   enter(Stage::kSpec);
-  const Documents documents =
-      ReadDocuments(std::move(train), std::move(infer), std::move(topo), diags, &out->sources);
-  if (!ReadSpecs(documents, diags, out)) return false;
-  out->train_digest = DigestOf(documents.train);
-  out->infer_digest = DigestOf(documents.infer);
-  out->topo_digest = DigestOf(documents.topo);
-  if (last == Stage::kSpec) return true;
+  std::optional<LayoutSpec> train_spec =
+      ReadLayoutDocument(std::move(train), diags, &out->sources, &out->train_digest);
+  std::optional<LayoutSpec> infer_spec =
+      ReadLayoutDocument(std::move(infer), diags, &out->sources, &out->infer_digest);
+  std::optional<TopoSpec> topo_spec =
+      ReadTopoDocument(std::move(topo), diags, &out->sources, &out->topo_digest);
+  // A layout of the wrong side is not resolved as if it were of the right one.
+  if (train_spec && !CheckSide(*train_spec, Side::kSource, diags)) train_spec.reset();
+  if (infer_spec && !CheckSide(*infer_spec, Side::kDestination, diags)) infer_spec.reset();
+  bool ok = train_spec && infer_spec && topo_spec;
+  if (last == Stage::kSpec) {
+    if (ok) TakeSpecs(&*train_spec, &*infer_spec, &*topo_spec, out);
+    return ok;
+  }
 
+  // What can be resolved is resolved even when another file has errors, to find more of them. A
+  // destination that leaves `logical` to a source that could not be read would only repeat them.
   enter(Stage::kLayout);
-  if (!Resolve(diags, out)) return false;
+  if (topo_spec) ok &= BuildTopology(*topo_spec, diags, &out->topology);
+  const bool destination_stands = infer_spec && (train_spec || infer_spec->has_logical);
+  if (train_spec || destination_stands) {
+    ok &= ResolveLayouts(train_spec ? &*train_spec : nullptr,
+                         destination_stands ? &*infer_spec : nullptr, diags, &out->layouts);
+  }
+  if (!ok) return false;
+  TakeSpecs(&*train_spec, &*infer_spec, &*topo_spec, out);
   if (last == Stage::kLayout) return true;
 
   enter(Stage::kTransfers);
-  if (!BuildTransfers(out->table, out->source, out->destination, diags, &out->transfers)) {
+  if (!BuildTransfers(out->layouts.table, out->layouts.source, out->layouts.destination, diags,
+                      &out->transfers)) {
     return false;
   }
   if (last == Stage::kTransfers) return true;
 
   enter(Stage::kRouting);
-  if (!BuildRouting(out->table, out->transfers, out->topology, options.route, diags,
+  if (!BuildRouting(out->layouts.table, out->transfers, out->topology, options.route, diags,
                     &out->routing)) {
     return false;
   }
@@ -135,9 +170,9 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
 
   enter(Stage::kPlan);
   PlanInputs inputs;
-  inputs.table = &out->table;
-  inputs.source = &out->source;
-  inputs.destination = &out->destination;
+  inputs.table = &out->layouts.table;
+  inputs.source = &out->layouts.source;
+  inputs.destination = &out->layouts.destination;
   inputs.topology = &out->topology;
   inputs.transfers = &out->transfers;
   inputs.routing = &out->routing;

@@ -28,14 +28,19 @@ struct CompileOptions {
   bool strict_memory = false;
 };
 
+// One or both sides of a job, resolved.
+struct ResolvedLayouts {
+  LogicalTable table;
+  Layout source, destination;
+};
+
 // Every intermediate result, for --dump-after and for commands that need the inputs resolved.
 struct Compilation {
   SourceMap sources;
   LayoutSpec train_spec, infer_spec;
   TopoSpec topo_spec;
   Digest train_digest{}, infer_digest{}, topo_digest{};  // SHA-256 of the canonical texts
-  LogicalTable table;
-  Layout source, destination;
+  ResolvedLayouts layouts;
   Topology topology;
   TransferSet transfers;
   Routing routing;
@@ -57,6 +62,14 @@ struct InputFile {
   std::string path;  // as shown in messages
   std::string text;
 };
+
+// Reads layout files; every file is read even when another one has errors.
+[[nodiscard]] bool ReadLayouts(std::vector<InputFile> files, Diagnostics* diags, SourceMap* sources,
+                               std::vector<LayoutSpec>* out);
+
+// Resolves the sides that are given (either may be null, not both) and checks their expectations.
+[[nodiscard]] bool ResolveLayouts(const LayoutSpec* source, const LayoutSpec* destination,
+                                  Diagnostics* diags, ResolvedLayouts* out);
 
 // Runs the passes up to and including `last`. As many errors as possible are found in one run: both
 // layouts and the topology are read and resolved even when one of them has errors.

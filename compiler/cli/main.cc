@@ -4,6 +4,7 @@
 #include <exception>
 #include <iostream>
 
+#include "compiler/cli/check_command.h"
 #include "compiler/cli/compile_command.h"
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
@@ -50,6 +51,14 @@ int Run(int argc, char** argv) {
   compile_app->add_flag("--strict-memory", compile.options.strict_memory,
                         "exceeding mem_gb is an error");
 
+  CheckArgs check;
+  CLI::App* check_app = app.add_subcommand("check", "say what each rank of a layout stores");
+  check_app->add_option("layouts", check.layouts, "a layout, or a source and a destination")
+      ->required()
+      ->expected(1, 2);
+  check_app->add_flag("--ranks", check.ranks, "a line for every rank");
+  check_app->add_flag("--json", check.json, "print one JSON object");
+
   VerifyArgs verify;
   CLI::App* verify_app = app.add_subcommand("verify", "prove a plan right");
   verify_app->add_option("plan", verify.plan, "plan file")->required();
@@ -62,6 +71,9 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const int status = app.exit(error);
     return static_cast<int>(status == 0 ? ExitCode::kYes : ExitCode::kCannotJudge);
+  }
+  if (check_app->parsed()) {
+    return static_cast<int>(RunCheck(check, files, std::cout, std::cerr));
   }
   if (verify_app->parsed()) {
     return static_cast<int>(RunVerify(verify, files, std::cout, std::cerr));
