@@ -8,6 +8,7 @@
 #include "compiler/plan_tools/naive_explicit.h"
 #include "compiler/plan_tools/naive_placement.h"
 #include "compiler/plan_tools/naive_scope.h"
+#include "compiler/plan_tools/used_axes.h"
 #include "runtime/base/checked_math.h"
 
 namespace reshard {
@@ -76,13 +77,14 @@ bool NaiveTensors::Make(const LayoutSpec* source, const LayoutSpec* destination,
   return true;
 }
 
-std::optional<uint32_t> NaiveTensors::Find(std::string_view name) const {
+std::optional<uint32_t> NaiveTensors::Find(const std::string& name) const {
+  const std::string* current = &name;
   for (size_t i = 0; i < kMaxAliasChain; ++i) {
-    const auto tensor = by_name_.find(name);
+    const auto tensor = by_name_.find(*current);
     if (tensor != by_name_.end()) return tensor->second;
-    const auto alias = aliases_.find(name);
+    const auto alias = aliases_.find(*current);
     if (alias == aliases_.end()) return std::nullopt;
-    name = alias->second;
+    current = &alias->second;
   }
   return std::nullopt;
 }
@@ -98,9 +100,11 @@ class NaiveLayout::Impl {
     }
     for (const ExplicitSpec& param : spec_.explicit_params) {
       NaiveScope scope(&file_);
-      const auto add = [&] { return NaiveExplicitRanks(param, scope, error, &ranks_); };
+      const auto add = [&] { return NaiveExplicitRanks(param, scope, error, &explicit_ranks_); };
       if (!scope.ForEach(param.loops, error, add)) return false;
     }
+    std::sort(explicit_ranks_.begin(), explicit_ranks_.end());
+    ranks_.insert(ranks_.end(), explicit_ranks_.begin(), explicit_ranks_.end());
     std::sort(ranks_.begin(), ranks_.end());
     ranks_.erase(std::unique(ranks_.begin(), ranks_.end()), ranks_.end());
     return true;
@@ -111,6 +115,22 @@ class NaiveLayout::Impl {
   const NaiveMesh* FindMesh(std::string_view name) const {
     const auto it = meshes_.find(name);
     return it == meshes_.end() ? nullptr : &it->second;
+  }
+
+  std::vector<int64_t> Signature(uint32_t rank) const {
+    std::vector<int64_t> signature;
+    for (const auto& [name, mesh] : meshes_) {
+      const std::optional<std::vector<int64_t>> coords = mesh.Coordinates(rank);
+      signature.push_back(coords.has_value());
+      if (!coords) continue;
+      for (size_t axis = 0; axis < coords->size(); ++axis) {
+        if (mesh.used[axis]) signature.push_back((*coords)[axis]);
+      }
+    }
+    if (std::binary_search(explicit_ranks_.begin(), explicit_ranks_.end(), rank)) {
+      signature.push_back(rank);
+    }
+    return signature;
   }
 
   bool Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error) const {
@@ -151,7 +171,6 @@ class NaiveLayout::Impl {
     NaiveMesh mesh;
     mesh.axes = spec.axes;
     NaiveScope scope(&file_);
-    std::vector<int64_t> listed;
     if (spec.ranks) {
       const JsonNode* level = &*spec.ranks;
       while (level->kind == JsonNode::Kind::kArray) {
@@ -175,6 +194,7 @@ class NaiveLayout::Impl {
     if (mesh.shape.size() != mesh.axes.size() || std::cmp_not_equal(count, mesh.ranks.size())) {
       return Fail(error, "the axes and the ranks of mesh '" + spec.name + "' do not fit");
     }
+    mesh.used = UsedAxes(spec, spec_.params);
     for (size_t i = 0; i < mesh.ranks.size(); ++i) {
       mesh.position.emplace(mesh.ranks[i], i);
       ranks_.push_back(mesh.ranks[i]);
@@ -362,6 +382,7 @@ class NaiveLayout::Impl {
     std::vector<int64_t> values;
     if (!instance->scope.Range(value.over->range, error, &values)) return false;
     std::vector<NaiveView> views;
+    views.reserve(values.size());
     for (const int64_t number : values) {
       instance->scope.Push(value.over->name, number);
       const bool good = Evaluate(value.inputs.at(0), instance, &views.emplace_back(), error);
@@ -458,6 +479,7 @@ class NaiveLayout::Impl {
   NaiveFileScope file_;
   std::map<std::string, NaiveMesh, std::less<>> meshes_;
   std::vector<uint32_t> ranks_;
+  std::vector<uint32_t> explicit_ranks_;
 };
 
 NaiveLayout::NaiveLayout() = default;
@@ -474,6 +496,10 @@ std::optional<std::vector<int64_t>> NaiveLayout::Coordinates(std::string_view me
                                                              uint32_t rank) const {
   const NaiveMesh* const found = impl_->FindMesh(mesh);
   return found == nullptr ? std::nullopt : found->Coordinates(rank);
+}
+
+std::vector<int64_t> NaiveLayout::Signature(uint32_t rank) const {
+  return impl_->Signature(rank);
 }
 
 bool NaiveLayout::Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error) const {

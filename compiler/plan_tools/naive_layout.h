@@ -8,7 +8,6 @@
 #define RESHARD_COMPILER_PLAN_TOOLS_NAIVE_LAYOUT_H_
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -36,19 +35,15 @@ class NaiveTensors {
 
   const std::vector<NaiveTensor>& tensors() const { return tensors_; }
   // The number of the tensor called `name`, an alias's too.
-  std::optional<uint32_t> Find(std::string_view name) const;
+  std::optional<uint32_t> Find(const std::string& name) const;
 
  private:
   bool AddSide(const LayoutSpec& spec, std::string* error);
   bool AddAliases(const LayoutSpec& spec, std::string* error);
 
-  struct TextHash {
-    using is_transparent = void;
-    size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
-  };
   std::vector<NaiveTensor> tensors_;
-  std::unordered_map<std::string, uint32_t, TextHash, std::equal_to<>> by_name_;
-  std::unordered_map<std::string, std::string, TextHash, std::equal_to<>> aliases_;
+  std::unordered_map<std::string, uint32_t> by_name_;
+  std::unordered_map<std::string, std::string> aliases_;
 };
 
 struct NaiveParam {
@@ -71,6 +66,9 @@ class NaiveLayout {
   const std::vector<uint32_t>& ranks() const;
   // The coordinates of `rank` on mesh `mesh`, outermost axis first; nullopt when it is not on it.
   std::optional<std::vector<int64_t>> Coordinates(std::string_view mesh, uint32_t rank) const;
+  // Ranks with equal signatures store the same: the coordinates that some expression, shard or
+  // placement looks at, and the rank itself where it is written out.
+  std::vector<int64_t> Signature(uint32_t rank) const;
   // What `rank` stores: templates in the order of the file, then explicit params.
   bool Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error) const;
 

@@ -1,6 +1,7 @@
 #include "compiler/plan_tools/naive_layout.h"
 
 #include <fstream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -156,6 +157,38 @@ TEST_CASE("an explicit param's fill is what its pieces leave") {
   CHECK(filled == 6);
   CHECK(params.back().view.pieces[0].from == std::vector<int64_t>{5, 0});
   CHECK(params.back().view.pieces[0].digits.at(0).tensor_step == 2);
+}
+
+TEST_CASE("ranks with equal signatures store the same, others do not") {
+  for (const std::string name : {"all_keys", "toy_train", "toy_infer_explicit", "qwen3_235b_train"}) {
+    CAPTURE(name);
+    const LayoutSpec spec = ReadExample(name);
+    NaiveTensors tensors;
+    std::string error;
+    REQUIRE(tensors.Make(&spec, nullptr, &error));
+    NaiveLayout layout;
+    REQUIRE(layout.Make(spec, tensors, &error));
+    std::map<std::vector<int64_t>, std::string> contents;
+    std::set<std::string> different;
+    for (const uint32_t rank : layout.ranks()) {
+      std::vector<NaiveParam> params;
+      REQUIRE(layout.Params(rank, &params, &error));
+      std::ostringstream text;
+      for (const NaiveParam& param : params) {
+        text << param.name << " ";
+        for (const int64_t extent : param.view.shape) text << extent << ",";
+        for (const NaivePiece& piece : param.view.pieces) {
+          text << piece.tensor;
+          for (const int64_t index : piece.at) text << "@" << index;
+          for (const int64_t index : piece.from) text << "<" << index;
+        }
+      }
+      const auto [it, is_new] = contents.emplace(layout.Signature(rank), text.str());
+      CHECK(it->second == text.str());
+      different.insert(text.str());
+    }
+    CHECK(different.size() == contents.size());
+  }
 }
 
 // The reason why rank 0 cannot be interpreted, with one param of this value.

@@ -18,6 +18,7 @@ struct NaiveMesh {
   std::vector<int64_t> shape;
   std::vector<uint32_t> ranks;  // row-major
   std::unordered_map<uint32_t, size_t> position;
+  std::vector<bool> used;  // per axis: some param depends on its coordinate
 
   // nullopt for a rank that is not on the mesh.
   std::optional<std::vector<int64_t>> Coordinates(uint32_t rank) const;

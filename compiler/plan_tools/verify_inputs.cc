@@ -1,6 +1,7 @@
 #include "compiler/plan_tools/verify_inputs.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 #include <utility>
 
@@ -121,20 +122,44 @@ class Comparison {
     std::string error;
     if (!layout.Make(spec, tensors_, &error)) return Report(side_text + " layout", error);
     count->ranks = layout.ranks().size();
-    for (const uint32_t rank :
-         SampleRanks(layout.ranks(), options_.full_ranks, options_.sample_ranks)) {
+    // Ranks that store the same by the inputs, and for which the plan has the same families, need
+    // to be compared once.
+    std::map<std::vector<int64_t>, Compared> compared;
+    for (const uint32_t rank : layout.ranks()) compared[layout.Signature(rank)];
+    const std::vector<uint32_t> chosen =
+        compared.size() <= options_.full_ranks
+            ? layout.ranks()
+            : SampleRanks(layout.ranks(), options_.full_ranks, options_.sample_ranks);
+    for (const uint32_t rank : chosen) {
       if (Full()) return;
-      std::vector<NaiveParam> params;
-      if (!layout.Params(rank, &params, &error)) {
-        return Report(side_text + " rank " + std::to_string(rank), error);
+      Compared& same = compared[layout.Signature(rank)];
+      std::vector<uint32_t> families = origins_.FamiliesOf(rank, side);
+      if (!same.done || same.families != families) {
+        std::vector<NaiveParam> params;
+        if (!layout.Params(rank, &params, &error)) {
+          return Report(side_text + " rank " + std::to_string(rank), error);
+        }
+        CompareRank(rank, families, params);
+        same.done = true;
+        same.families = std::move(families);
+        same.params = params.size();
+        same.pieces = 0;
+        for (const NaiveParam& param : params) same.pieces += param.view.pieces.size();
       }
-      CompareRank(rank, side, params);
       ++count->checked_ranks;
-      count->params += params.size();
-      for (const NaiveParam& param : params) count->pieces += param.view.pieces.size();
+      count->params += same.params;
+      count->pieces += same.pieces;
     }
     CompareRankSets(layout.ranks(), side, side_text);
   }
+
+  // A rank that was compared, for those with the same signature.
+  struct Compared {
+    bool done = false;
+    std::vector<uint32_t> families;
+    size_t params = 0;
+    size_t pieces = 0;
+  };
 
   // Ranks that no layout mentions store nothing.
   void CompareRankSets(const std::vector<uint32_t>& ranks, PlanSide side,
@@ -146,11 +171,12 @@ class Comparison {
     }
   }
 
-  void CompareRank(uint32_t rank, PlanSide side, const std::vector<NaiveParam>& params) {
+  void CompareRank(uint32_t rank, const std::vector<uint32_t>& families,
+                   const std::vector<NaiveParam>& params) {
     std::unordered_map<std::string_view, size_t> by_name;
     for (size_t i = 0; i < params.size(); ++i) by_name.emplace(params[i].name, i);
     std::vector<char> seen(params.size(), 0);
-    for (const uint32_t index : origins_.FamiliesOf(rank, side)) {
+    for (const uint32_t index : families) {
       const PlanFamily& family = plan_.families[index];
       std::vector<int64_t> values = family.loop_begin;
       int64_t tensor_bytes = 0;
