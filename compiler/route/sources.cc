@@ -1,6 +1,7 @@
 #include "compiler/route/sources.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "compiler/route/deal.h"
@@ -58,6 +59,8 @@ class SourceAssigner {
   void FindDemands();
   Senders SendersOf(RankSetId holders, const Flow& flow) const;
   void DealFlow(const HolderDemand& demand, Flow* flow);
+  std::vector<Deal> DealWants(const std::vector<int64_t>& item_bytes, const Flow& flow,
+                              const std::function<int64_t(uint32_t, int64_t)>& cut) const;
   int64_t CutRun(const HolderDemand::Want& want, int64_t at_bytes) const;
   void AddSource(const HolderDemand::Want& want, int64_t begin, int64_t extent, Rank source);
 
@@ -134,13 +137,41 @@ void SourceAssigner::AddSource(const HolderDemand::Want& want, int64_t begin, in
   }
 }
 
+// Runs stay whole where they can. A head that gets a whole run from a slow port would have to wait
+// for it, so where ports differ each head gets a little from every one.
+std::vector<Deal> SourceAssigner::DealWants(
+    const std::vector<int64_t>& item_bytes, const Flow& flow,
+    const std::function<int64_t(uint32_t, int64_t)>& cut) const {
+  const auto rate = [&](OutletId outlet) { return in_.ports->outlet(outlet).bytes_per_s; };
+  const bool alike = std::all_of(flow.outlets.begin(), flow.outlets.end(), [&](OutletId outlet) {
+    return rate(outlet) == rate(flow.outlets[0]);
+  });
+  if (alike) return DealOut(item_bytes, flow.parts, kMinSplitBytes, cut);
+  std::vector<Deal> deals;
+  std::vector<int64_t> left = flow.parts;
+  int64_t total_left = flow.bytes;
+  for (uint32_t item = 0; item < item_bytes.size(); ++item) {
+    std::vector<int64_t> parts;
+    for (const int64_t bytes : left) {
+      parts.push_back(Portion(std::max<int64_t>(bytes, 0), item_bytes[item], total_left));
+    }
+    total_left -= item_bytes[item];
+    const auto cut_item = [&](uint32_t, int64_t at) { return cut(item, at); };
+    for (const Deal& deal : DealOut({item_bytes[item]}, parts, kMinSplitBytes, cut_item)) {
+      deals.push_back({item, deal.part, deal.begin, deal.extent});
+      left[deal.part] -= deal.extent;
+    }
+  }
+  return deals;
+}
+
 void SourceAssigner::DealFlow(const HolderDemand& demand, Flow* flow) {
   std::vector<int64_t> item_bytes;
   for (const HolderDemand::Want& want : demand.wants) item_bytes.push_back(want.run.bytes);
   const auto cut = [&](uint32_t item, int64_t at) { return CutRun(demand.wants[item], at); };
   Senders senders = SendersOf(demand.holders, *flow);
   std::vector<int64_t> dealt(flow->outlets.size(), 0);
-  for (const Deal& deal : DealOut(item_bytes, flow->parts, kMinSplitBytes, cut)) {
+  for (const Deal& deal : DealWants(item_bytes, *flow, cut)) {
     const Rank source = senders.Take(deal.part, deal.extent);
     AddSource(demand.wants[deal.item], deal.begin, deal.extent, source);
     dealt[deal.part] += deal.extent;

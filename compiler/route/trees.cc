@@ -120,14 +120,19 @@ class ChainChooser {
       }
     }
     WaterFill(*in_.ports, &flows, &sent);
-    // A port that is always busy is hard to keep busy: sources at the limit lose some per cent.
-    const int64_t send_ps = sent.MaxLevel();
-    const int64_t busy_ns = std::max(received_.MaxLevel(), send_ps + send_ps / 32) / 1000;
+    PortBytes injected(*in_.ports);
+    for (const Flow& flow : flows) {
+      for (size_t i = 0; i < flow.parts.size(); ++i) injected.Add(flow.outlets[i], flow.parts[i]);
+    }
+    // Heads that wait for a source: the busier the sources, the more often none is free. Measured
+    // losses are about 2 % with sources that are always busy.
+    const int64_t busy_ns = std::max(received_.MaxLevel(), sent.MaxLevel()) / 1000;
+    const int64_t waits_ns = injected.MaxLevel() / 1000 / 50;
     const int64_t rounds =
         WantedRounds(most_landed_, busy_ns, static_cast<int64_t>(depth), kDefaultSliceBytes);
     const int64_t fill_rounds = static_cast<int64_t>(depth) - 1;
-    choice.predicted_ns =
-        busy_ns + busy_ns / rounds * fill_rounds + (rounds + fill_rounds) * kRoundOverheadNs;
+    choice.predicted_ns = busy_ns + waits_ns + busy_ns / rounds * fill_rounds +
+                          (rounds + fill_rounds) * kRoundOverheadNs;
     for (size_t s = 0; s < counts.size(); ++s) {
       if ((*in_.streams)[s].local) continue;
       choice.injects += static_cast<int64_t>(counts[s]) * (rounds + runs_per_stream_[s]);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "compiler/schedule/ledger.h"
 #include "runtime/base/check.h"
@@ -27,6 +28,7 @@ struct OpenTree {
   std::vector<Bucket> buckets;
   size_t next_bucket = 0;
   size_t slices_left = 0;
+  int64_t slice_bytes = 0;  // of its first slice; the others are hardly larger
 };
 
 class OpenShop {
@@ -51,7 +53,7 @@ class OpenShop {
   bool TakeOne(OpenTree* open);
   bool Reserve(const SourceRun& portion, uint32_t portions_before);
   int64_t SentBefore(PortId port, uint32_t portions_before) const;
-  void Release(const SourceRun& portion);
+  void ReleaseLast(uint32_t portion_count);
   bool ReserveAll(const ScheduledTree& tree, const DraftSlice& slice);
   void Take(OpenTree* open, size_t bucket, size_t slice);
 
@@ -73,6 +75,7 @@ void OpenShop::Open(uint32_t tree) {
   OpenTree open;
   open.tree = tree;
   open.slices_left = facts.slices.size();
+  open.slice_bytes = facts.slices[0].extent;
   std::map<Rank, size_t> bucket_of;
   for (size_t s = facts.slices.size(); s-- > 0;) {
     const DraftSlice& slice = facts.slices[s];
@@ -117,7 +120,7 @@ int64_t OpenShop::SentBefore(PortId port, uint32_t portions_before) const {
 // before it: else a slice larger than a port's share would never move.
 bool OpenShop::Reserve(const SourceRun& portion, uint32_t portions_before) {
   const SiteId site = ports_.site(portion.source);
-  const int64_t packed = (portion.extent + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
+  const int64_t packed = AlignedToSlot(portion.extent);
   if (packed_[site] + packed > limits_.pack_bytes[site]) return false;
   const Outlet& outlet = ports_.outlet(ports_.outlet_of_site(site));
   for (size_t i = 0; i < outlet.shares.size(); ++i) {
@@ -135,22 +138,23 @@ bool OpenShop::Reserve(const SourceRun& portion, uint32_t portions_before) {
   return true;
 }
 
-void OpenShop::Release(const SourceRun& portion) {
-  const SiteId site = ports_.site(portion.source);
-  const Outlet& outlet = ports_.outlet(ports_.outlet_of_site(site));
-  for (size_t i = 0; i < outlet.shares.size(); ++i) {
-    sent_[outlet.shares[i].port] -= ShareBytes(outlet, i, portion.extent);
+void OpenShop::ReleaseLast(uint32_t portion_count) {
+  for (uint32_t k = 0; k < portion_count; ++k) {
+    const SourceRun& portion = reserved_.back();
+    const SiteId site = ports_.site(portion.source);
+    const Outlet& outlet = ports_.outlet(ports_.outlet_of_site(site));
+    for (size_t i = 0; i < outlet.shares.size(); ++i) {
+      sent_[outlet.shares[i].port] -= ShareBytes(outlet, i, portion.extent);
+    }
+    packed_[site] -= AlignedToSlot(portion.extent);
+    reserved_.pop_back();
   }
-  packed_[site] -= (portion.extent + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
 }
 
 bool OpenShop::ReserveAll(const ScheduledTree& tree, const DraftSlice& slice) {
   for (uint32_t i = 0; i < slice.portion_count; ++i) {
     if (Reserve(tree.portions[slice.first_portion + i], i)) continue;
-    for (uint32_t done = 0; done < i; ++done) {
-      Release(reserved_.back());
-      reserved_.pop_back();
-    }
+    ReleaseLast(i);
     return false;
   }
   return true;
@@ -166,6 +170,7 @@ void OpenShop::Take(OpenTree* open, size_t bucket, size_t slice) {
   }
   --open->slices_left;
   const DraftSlice& facts = tree.slices[id];
+  RESHARD_CHECK(ReserveAll(tree, facts), "a slice that fitted does not fit");
   for (uint32_t i = 0; i < facts.portion_count; ++i) {
     const SourceRun& portion = tree.portions[facts.first_portion + i];
     const OutletId outlet = ports_.outlet_of_rank(portion.source);
@@ -176,26 +181,30 @@ void OpenShop::Take(OpenTree* open, size_t bucket, size_t slice) {
   tree.rounds[id] = round_;
 }
 
+// Of the buckets whose next slice fits, the one whose source has most left to send.
 bool OpenShop::TakeOne(OpenTree* open) {
   const ScheduledTree& tree = trees_[open->tree];
-  const size_t looks = std::min(open->buckets.size(), kBucketsPerLook);
-  std::vector<std::pair<int64_t, size_t>> order;  // longest left first
+  const size_t count = open->buckets.size();
+  const size_t looks = std::min(count, kBucketsPerLook);
+  size_t best_bucket = count, best_slice = 0;
   for (size_t i = 0; i < looks; ++i) {
-    const size_t bucket = (open->next_bucket + i) % open->buckets.size();
-    order.emplace_back(-left_ps_[open->buckets[bucket].outlet], bucket);
-  }
-  std::sort(order.begin(), order.end());
-  open->next_bucket = (open->next_bucket + looks) % open->buckets.size();
-  for (const auto& [urgency, bucket] : order) {
+    const size_t bucket = (open->next_bucket + i) % count;
+    const int64_t left_ps = left_ps_[open->buckets[bucket].outlet];
+    if (best_bucket < count && left_ps <= left_ps_[open->buckets[best_bucket].outlet]) continue;
     const std::vector<uint32_t>& slices = open->buckets[bucket].slices;
     for (size_t back = 1; back <= std::min(slices.size(), kSlicesPerLook); ++back) {
       const DraftSlice& slice = tree.slices[slices[slices.size() - back]];
       if (!ledger_.Fits(open->tree, slice, round_) || !ReserveAll(tree, slice)) continue;
-      Take(open, bucket, slices.size() - back);
-      return true;
+      ReleaseLast(slice.portion_count);  // a better one may follow
+      best_bucket = bucket;
+      best_slice = slices.size() - back;
+      break;
     }
   }
-  return false;
+  open->next_bucket = (open->next_bucket + looks) % count;
+  if (best_bucket == count) return false;
+  Take(open, best_bucket, best_slice);
+  return true;
 }
 
 uint32_t OpenShop::Run() {
@@ -209,10 +218,11 @@ uint32_t OpenShop::Run() {
   uint32_t idle_rounds = 0;
   for (; !open_.empty(); ++round_) {
     StartRound();
-    // Trees with most left go first; equal ones take turns.
+    // Trees with most left go first, then those with large slices: small ones fill the gaps that
+    // these leave. Equal ones take turns.
     std::rotate(open_.begin(), open_.begin() + 1, open_.end());
     std::stable_sort(open_.begin(), open_.end(), [](const OpenTree& a, const OpenTree& b) {
-      return a.slices_left > b.slices_left;
+      return std::pair(a.slices_left, a.slice_bytes) > std::pair(b.slices_left, b.slice_bytes);
     });
     bool moved = false;
     for (OpenTree& open : open_) moved |= TakeOne(&open);

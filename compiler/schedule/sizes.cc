@@ -30,22 +30,24 @@ class Sizer {
     rounds_ = WantedRounds(traffic_.most_landed_bytes, traffic_.busy_ps / 1000,
                            static_cast<int64_t>(traffic_.deepest), most_bytes_);
     for (int attempt = 0; attempt < kCutAttempts; ++attempt) {
-      CutSlices(routing_, cuts_, ports_, Limits(), &trees_);
+      CutSlices(routing_, cuts_, ports_, Limits(false), &trees_);
       int64_t most = 0;
-      widest_ = 0;
       for (const ScheduledTree& tree : trees_) {
-        for (const DraftSlice& slice : tree.slices) widest_ = std::max(widest_, slice.extent);
         if (!tree.local) most = std::max(most, static_cast<int64_t>(tree.slices.size()));
       }
       if (most <= rounds_ + rounds_ / 32) break;
       rounds_ = most;
+    }
+    CutSlices(routing_, cuts_, ports_, Limits(true), &trees_);
+    for (const ScheduledTree& tree : trees_) {
+      for (const DraftSlice& slice : tree.slices) widest_ = std::max(widest_, slice.extent);
     }
   }
 
   RoundLimits RoundShares(int64_t max_staging_bytes) const;
 
  private:
-  SliceLimits Limits() const;
+  SliceLimits Limits(bool by_port) const;
   int64_t RoundPs() const { return traffic_.busy_ps / rounds_ + 1; }
 
   const Topology& topology_;
@@ -59,7 +61,7 @@ class Sizer {
   int64_t widest_ = 0;  // slice
 };
 
-SliceLimits Sizer::Limits() const {
+SliceLimits Sizer::Limits(bool by_port) const {
   const int64_t least = std::min(most_bytes_, std::max(kMinSliceBytes, most_bytes_ / 32));
   SliceLimits limits;
   for (const RoutedStream& stream : routing_.streams) {
@@ -73,7 +75,7 @@ SliceLimits Sizer::Limits() const {
   for (SiteId site = 0; site < topology_.sites.size(); ++site) {
     const OutletId outlet = ports_.outlet_of_site(site);
     int64_t bytes = most_bytes_;
-    if (outlet != kNone) {
+    if (by_port && outlet != kNone) {
       bytes = BytesIn(RoundPs(), ports_.outlet(outlet).bytes_per_s) + kCutAlignBytes;
     }
     limits.portion_bytes.push_back(std::clamp(bytes, least, most_bytes_));
@@ -94,9 +96,11 @@ RoundLimits Sizer::RoundShares(int64_t max_staging_bytes) const {
   for (PortId port = 0; port < ports_.port_count(); ++port) {
     const int64_t share = BytesIn(RoundPs(), ports_.bytes_per_s(port));
     int64_t bytes = share + share / 128;
-    // Whole slices fill a round best: the rest of a share that is not a multiple stays unused in
-    // every round, and the round had better be shorter.
-    if (bytes >= widest_) bytes = bytes / widest_ * widest_ + widest_ / 128;
+    // Where senders are the limit, whole slices fill a round best: the rest of a share that is not
+    // a multiple would stay unused in every round, and the round had better be shorter.
+    if (traffic_.senders_busiest && bytes >= widest_) {
+      bytes = bytes / widest_ * widest_ + widest_ / 128;
+    }
     limits.port_bytes.push_back(bytes - relayed.bytes(port));
   }
   for (SiteId site = 0; site < topology_.sites.size(); ++site) {
@@ -141,6 +145,7 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
   }
   const int64_t send_busy_ps = sent.MaxLevel();
   traffic.busy_ps = std::max(send_busy_ps, received.MaxLevel());
+  traffic.senders_busiest = send_busy_ps > received.MaxLevel();
   return traffic;
 }
 

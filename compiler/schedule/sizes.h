@@ -17,6 +17,7 @@ namespace reshard {
 // What a routing asks of ports and ranks, whatever the order.
 struct Traffic {
   int64_t busy_ps = 0;            // of the busiest port
+  bool senders_busiest = false;   // no receiving port is as busy as the busiest sending one
   int64_t most_landed_bytes = 0;  // of one rank, local streams included
   int64_t tree_bytes = 0;         // sum over all trees
   size_t deepest = 1;

@@ -8,8 +8,14 @@
 #include "compiler/route/class_cuts.h"
 #include "compiler/route/ports.h"
 #include "compiler/route/routing.h"
+#include "runtime/plan/plan.h"
 
 namespace reshard {
+
+// What a slice or message takes of its slot.
+inline int64_t AlignedToSlot(int64_t bytes) {
+  return (bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
+}
 
 // Bytes [begin, begin + extent) of a stream.
 struct SourceRun {

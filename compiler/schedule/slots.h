@@ -12,10 +12,6 @@
 
 namespace reshard {
 
-inline int64_t AlignedToSlot(int64_t bytes) {
-  return (bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
-}
-
 // What each rank receives and packs at most in one round. Ranks that do neither are left out.
 std::vector<RankSlots> FindSlots(const Topology& topology, const Ports& ports,
                                  const std::vector<ScheduledTree>& trees);
