@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "compiler/route/routing.h"
 #include "compiler/route/testing/job.h"
@@ -151,26 +152,23 @@ TEST_CASE("random jobs obey the rules") {
 }
 
 TEST_CASE("a mixture of experts comes within a few per cent of the bound") {
-  struct Case {
-    MoeShape shape;
-    double ratio;
-  };
-  MoeShape base, few_sources, replicas_of_four_nodes;
+  MoeShape base, few_sources, four_nodes;
   few_sources.pp = 2;
   few_sources.ep = 8;
   few_sources.edp = 1;
-  replicas_of_four_nodes.pp = 16;
-  replicas_of_four_nodes.edp = 1;
-  replicas_of_four_nodes.tp = 32;
-  replicas_of_four_nodes.replicas = 8;
-  for (const Case& c : {Case{base, 1.02}, Case{few_sources, 1.035}}) {
-    const Job job = MoeJob(c.shape);
-    const Built built = Build(job, {}, {});
-    const double ratio = static_cast<double>(PredictNs(job.topology, built.schedule)) /
+  four_nodes.pp = 16;
+  four_nodes.edp = 1;
+  four_nodes.tp = 32;
+  four_nodes.replicas = 8;
+  std::vector<Job> jobs = {MoeJob(base), MoeJob(few_sources), MoeJob(four_nodes), MoeJob(base)};
+  jobs[3].topology.nics[3].bytes_per_s /= 4;  // of a source whose bytes another one holds, too
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    const Built built = Build(jobs[i], {}, {});
+    const double ratio = static_cast<double>(PredictNs(jobs[i].topology, built.schedule)) /
                          static_cast<double>(WitnessNs(built.routing.witnesses[0]));
-    CAPTURE(c.shape.pp);
+    CAPTURE(i);
     CHECK(ratio >= 1.0);
-    CHECK(ratio <= c.ratio);
+    CHECK(ratio <= 1.035);
   }
 }
 
