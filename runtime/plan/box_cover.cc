@@ -57,8 +57,7 @@ BoxCoverResult CheckBoxCover(size_t dim_count, const int64_t* whole,
   std::vector<uint32_t> order(signs.size());
   std::iota(order.begin(), order.end(), 0U);
   std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-    return std::lexicographical_compare(corner(a), corner(a) + width, corner(b),
-                                        corner(b) + width);
+    return std::lexicographical_compare(corner(a), corner(a) + width, corner(b), corner(b) + width);
   });
   for (size_t first = 0; first < order.size();) {
     int64_t sum = 0;

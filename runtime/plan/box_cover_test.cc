@@ -138,8 +138,8 @@ TEST_CASE("a tree finds the boxes that a scan finds") {
       for (uint32_t i = 0; i < count; ++i) {
         bool overlap = true;
         for (size_t d = 0; d < 3; ++d) {
-          overlap = overlap && boxes[i][2 * d] < wanted[2 * d + 1] &&
-                    wanted[2 * d] < boxes[i][2 * d + 1];
+          overlap =
+              overlap && boxes[i][2 * d] < wanted[2 * d + 1] && wanted[2 * d] < boxes[i][2 * d + 1];
         }
         if (overlap) expected.push_back(i);
       }

@@ -1,8 +1,8 @@
 // BoxTree: finds which of many boxes overlap a given one.
 //
-// A static tree of bounding boxes over boxes of one space. A box is 2 * dim_count numbers: begin and
-// end of each dim. Immutable once made; queries cost about the logarithm of the number of boxes plus
-// what they find.
+// A static tree of bounding boxes over boxes of one space. A box is 2 * dim_count numbers: begin
+// and end of each dim. Immutable once made; queries cost about the logarithm of the number of boxes
+// plus what they find.
 #ifndef RESHARD_RUNTIME_PLAN_BOX_TREE_H_
 #define RESHARD_RUNTIME_PLAN_BOX_TREE_H_
 
@@ -26,7 +26,7 @@ class BoxTree {
 
  private:
   struct Node {
-    uint32_t first = 0, end = 0;  // of order_
+    uint32_t first = 0, end = 0;   // of order_
     uint32_t left = 0, right = 0;  // 0: a leaf
   };
   uint32_t Build(uint32_t first, uint32_t end);

@@ -113,9 +113,9 @@ class Coverer {
     for (const Region::Dim& dim : dims) {
       if (region->dims.empty() && dim.stride_bytes == region->run_bytes) {
         region->run_bytes *= dim.extent;
-      } else if (!region->dims.empty() && region->dims.back().stride_bytes *
-                                                  region->dims.back().extent ==
-                                              dim.stride_bytes) {
+      } else if (!region->dims.empty() &&
+                 region->dims.back().stride_bytes * region->dims.back().extent ==
+                     dim.stride_bytes) {
         region->dims.back().extent *= dim.extent;
       } else {
         region->dims.push_back(dim);
@@ -193,7 +193,8 @@ class Coverer {
     return CoverBands(begin, end, stride_bytes, std::move(bands));
   }
 
-  // Cuts a region into bands of the rows [begin + k * stride_bytes, begin + (k + 1) * stride_bytes).
+  // Cuts a region into bands of the rows [begin + k * stride_bytes, begin + (k + 1) *
+  // stride_bytes).
   bool AddBands(const Region& region, int64_t begin, int64_t stride_bytes,
                 std::vector<Band>* bands) {
     if (!Charge(1)) return false;
@@ -259,8 +260,7 @@ class Coverer {
     const int64_t per_row = stride_bytes / step_bytes;
     const int64_t in_first =
         std::min(extent, (row_end - region.begin + step_bytes - 1) / step_bytes);
-    const bool crosses =
-        region.begin + (in_first - 1) * step_bytes + SpanBytes(inner) > row_end;
+    const bool crosses = region.begin + (in_first - 1) * step_bytes + SpanBytes(inner) > row_end;
     const int64_t crossing = crosses ? 1 : 0;
     const int64_t whole_rows = (extent - in_first) / per_row;
     const int64_t rest = (extent - in_first) % per_row;
@@ -298,8 +298,7 @@ class Coverer {
     size_t next = 0;
     for (size_t i = 0; i + 1 < ends.size(); ++i) {
       const int64_t row = ends[i];
-      std::erase_if(active,
-                    [row](const Band* band) { return band->row + band->row_count <= row; });
+      std::erase_if(active, [row](const Band* band) { return band->row + band->row_count <= row; });
       for (; next < bands.size() && bands[next].row == row; ++next) active.push_back(&bands[next]);
       std::vector<Region> regions;
       for (const Band* band : active) {

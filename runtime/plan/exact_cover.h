@@ -2,8 +2,8 @@
 //
 // A param is a line of bytes, its places and fills are nests of equal runs. Whether they cover each
 // byte once is decided exactly, without listing bytes: the line is cut where nothing crosses, and
-// what remains is folded along its widest stride until only runs are left. Regions that are boxes of
-// some tensor stay symbolic; any others are unfolded, which costs steps of the budget.
+// what remains is folded along its widest stride until only runs are left. Regions that are boxes
+// of some tensor stay symbolic; any others are unfolded, which costs steps of the budget.
 #ifndef RESHARD_RUNTIME_PLAN_EXACT_COVER_H_
 #define RESHARD_RUNTIME_PLAN_EXACT_COVER_H_
 

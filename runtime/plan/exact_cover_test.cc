@@ -67,7 +67,8 @@ void Deal(std::mt19937& random, const StridedRegion& whole, int depth,
     out->back().id = static_cast<uint32_t>(out->size());
     return;
   }
-  const int64_t extent = divisors[static_cast<size_t>(below(static_cast<int64_t>(divisors.size())))];
+  const int64_t extent =
+      divisors[static_cast<size_t>(below(static_cast<int64_t>(divisors.size())))];
   const int64_t stride = whole.run_bytes / extent;
   StridedRegion part = whole;
   part.run_bytes = stride;
@@ -103,7 +104,8 @@ void Deal(std::mt19937& random, const StridedRegion& whole, int depth,
       }
       return;
     }
-    default: break;
+    default:
+      break;
   }
   part = whole;
   part.run_bytes = stride;
@@ -128,8 +130,8 @@ TEST_CASE("covers found by hand") {
   // {0, 2, 4, 3, 5, 7} and its complement in 8: rows that reach into each other.
   Compare({{0, 1, {{2, 3}, {3, 2}}, 0}, {1, 1, {{2, 5}}, 1}}, 8, false);
   // Groups of three and groups of two side by side: no common grid.
-  Compare({{0, 1, {{3, 4}}, 0}, {1, 3, {{3, 4}}, 1}, {12, 1, {{2, 5}}, 2}, {13, 4, {{2, 5}}, 3}}, 22,
-          false);
+  Compare({{0, 1, {{3, 4}}, 0}, {1, 3, {{3, 4}}, 1}, {12, 1, {{2, 5}}, 2}, {13, 4, {{2, 5}}, 3}},
+          22, false);
   // Rows that wrap around the end of a fold.
   Compare({{0, 2, {}, 0}, {2, 4, {{3, 8}}, 1}, {6, 4, {{3, 8}}, 2}}, 26, false);
 }
@@ -150,8 +152,12 @@ TEST_CASE("random covers and their mutations agree with counting") {
     StridedRegion& region = regions[random() % regions.size()];
     const int64_t change = random() % 2 == 0 ? 1 : -1;
     switch (random() % 4) {
-      case 0: region.begin += change; break;
-      case 1: region.run_bytes += change; break;
+      case 0:
+        region.begin += change;
+        break;
+      case 1:
+        region.run_bytes += change;
+        break;
       case 2:
         if (region.dims.empty()) continue;
         region.dims[random() % region.dims.size()].extent += change;
@@ -191,7 +197,8 @@ TEST_CASE("large regular covers cost little, large irregular ones stop at the bu
   CHECK(steps < 100);
   // Rows that reach into each other are listed one by one.
   const std::vector<StridedRegion> knot = {{0, 1, {{rows, 3}, {rows, 2}}, 0}};
-  CHECK(CheckExactCover(knot, 8 * rows, false, [](uint64_t more) { return more < 1000; }).exhausted);
+  CHECK(
+      CheckExactCover(knot, 8 * rows, false, [](uint64_t more) { return more < 1000; }).exhausted);
 }
 
 }  // namespace

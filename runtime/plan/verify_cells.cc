@@ -167,9 +167,8 @@ void CellChecker::CheckTiling(uint32_t place, const Box& box, const std::vector<
   const PlanPlace& p = plan_.places[place];
   std::vector<const int64_t*> parts;
   for (const uint32_t i : found) parts.push_back(CellBox(p, i));
-  const BoxCoverResult result =
-      CheckBoxCover(box.size() / 2, box.data(), parts,
-                    [this](uint64_t steps) { return log_.Charge(steps); });
+  const BoxCoverResult result = CheckBoxCover(
+      box.size() / 2, box.data(), parts, [this](uint64_t steps) { return log_.Charge(steps); });
   if (result.exhausted) log_.Exhaust();
   if (result.fault) {
     log_.Add(VerifyRule::kCellCoverage, PlaceText(place),

@@ -159,8 +159,8 @@ class NameChecker {
  private:
   using Entry = std::pair<uint32_t, const ParsedName*>;
 
-  // Numbers tell that no two names are equal: those without a range are sorted, the others, few, are
-  // compared with all.
+  // Numbers tell that no two names are equal: those without a range are sorted, the others, few,
+  // are compared with all.
   static bool AreApart(const Entry* names, size_t count) {
     constexpr size_t kMaxRanges = 16;
     std::vector<const ParsedName*> numbers;

@@ -14,9 +14,7 @@ namespace {
 struct Reach {
   int64_t low = 0;
   int64_t high = 0;
-  void Add(int64_t extent, int64_t stride) {
-    (stride < 0 ? low : high) += (extent - 1) * stride;
-  }
+  void Add(int64_t extent, int64_t stride) { (stride < 0 ? low : high) += (extent - 1) * stride; }
   bool Inside(int64_t width, int64_t end) const { return low >= 0 && high <= end - width; }
 };
 
@@ -29,8 +27,11 @@ int64_t InstanceCount(const PlanFamily& family) {
 class ParamChecker {
  public:
   ParamChecker(const Plan& plan, std::optional<uint32_t> rank, VerifyLog* log)
-      : plan_(plan), log_(*log), wanted_(plan.families.size(), true),
-        regions_(plan.families.size()), sound_(plan.families.size(), true) {
+      : plan_(plan),
+        log_(*log),
+        wanted_(plan.families.size(), true),
+        regions_(plan.families.size()),
+        sound_(plan.families.size(), true) {
     if (!rank) return;
     for (size_t f = 0; f < wanted_.size(); ++f) {
       wanted_[f] = Contains(plan.rank_sets[plan.families[f].rank_set], *rank);
@@ -68,7 +69,8 @@ class ParamChecker {
       return;
     }
     if (!log_.Charge(super.dims.size() + 1)) return;
-    StridedRegion region{place.base_instance * family.bytes + place.base_bytes, element_bytes, {}, p};
+    StridedRegion region{
+        place.base_instance * family.bytes + place.base_bytes, element_bytes, {}, p};
     Reach bytes{place.base_bytes, place.base_bytes};
     Reach instances{place.base_instance, place.base_instance};
     bool aligned = place.base_bytes % element_bytes == 0;
@@ -91,8 +93,7 @@ class ParamChecker {
     for (size_t d = 0; d < super.dims.size(); ++d) {
       const PlanDimRange& dim = plan_.place_dims[place.first_dim + d];
       if (dim.extent == 1) continue;
-      region.dims.push_back(
-          {dim.extent, dim.instance_stride * family.bytes + dim.stride_bytes});
+      region.dims.push_back({dim.extent, dim.instance_stride * family.bytes + dim.stride_bytes});
     }
     regions_[place.family].push_back(std::move(region));
   }
@@ -117,8 +118,8 @@ class ParamChecker {
     regions_[fill.family].push_back(std::move(region));
   }
 
-  // A destination is written whole, once. Of a source only what is needed lies in places, and a byte
-  // that were two elements could not be right as both.
+  // A destination is written whole, once. Of a source only what is needed lies in places, and a
+  // byte that were two elements could not be right as both.
   void CheckCoverage(uint32_t f) {
     const PlanFamily& family = plan_.families[f];
     if (family.external) {
@@ -150,9 +151,7 @@ class ParamChecker {
   }
 
   // Places keep their numbers as ids of regions, fills count on behind them.
-  uint32_t FillId(uint32_t fill) const {
-    return static_cast<uint32_t>(plan_.places.size()) + fill;
-  }
+  uint32_t FillId(uint32_t fill) const { return static_cast<uint32_t>(plan_.places.size()) + fill; }
   std::string Region(uint32_t id) const {
     const auto places = static_cast<uint32_t>(plan_.places.size());
     return id < places ? "place " + std::to_string(id) : "fill " + std::to_string(id - places);

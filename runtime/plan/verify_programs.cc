@@ -44,7 +44,8 @@ class Arena {
   explicit Arena(const Program& program) {
     for (const Op& op : program.ops) {
       if (op.kind != OpKind::kPack && op.kind != OpKind::kRecv) continue;
-      writes_.push_back({op.round, op.arena_offset, op.arena_offset + op.extent, op.tree, op.begin});
+      writes_.push_back(
+          {op.round, op.arena_offset, op.arena_offset + op.extent, op.tree, op.begin});
     }
     std::sort(writes_.begin(), writes_.end(), [](const Write& a, const Write& b) {
       return std::tie(a.round, a.offset) < std::tie(b.round, b.offset);
@@ -114,7 +115,7 @@ class ProgramChecker {
 
   void Run() {
     for (size_t p = 0; p < programs_.size() && log_.CanGoOn(); ++p) CheckProgram(p);
-    if (log_.CanGoOn()) CheckMatch();
+    if (log_.clean()) CheckMatch();
   }
 
  private:
@@ -316,11 +317,10 @@ void ProgramChecker::CheckCopied(uint32_t rank, std::vector<Copied> copied) {
     if (twice) {
       log_.Add(VerifyRule::kWriteRace, where,
                "two copies write bytes of class " + std::to_string(cls));
-    } else if (covered < plan_.classes[cls].bytes &&
-               (any || needs[plan_.classes[cls].needers])) {
-      log_.Add(VerifyRule::kDelivery, where,
-               "no copy writes byte " + std::to_string(covered) + " of class " +
-                   std::to_string(cls));
+    } else if (covered < plan_.classes[cls].bytes && (any || needs[plan_.classes[cls].needers])) {
+      log_.Add(
+          VerifyRule::kDelivery, where,
+          "no copy writes byte " + std::to_string(covered) + " of class " + std::to_string(cls));
     }
   }
 }

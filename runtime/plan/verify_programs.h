@@ -2,8 +2,9 @@
 // arenas, as if it came from anywhere else.
 //
 // match, progress, slot-reuse, slot-size, message-unique, ops-per-round, empty-op, provenance,
-// locality, delivery, write-race. The rules that count from trees (verify_slots.h, verify_routes.h) say the
-// same for plans of any size; this checks in addition that the expansion does what they assume.
+// locality, delivery, write-race. The rules that count from trees (verify_slots.h, verify_routes.h)
+// say the same for plans of any size; this checks in addition that the expansion does what they
+// assume.
 #ifndef RESHARD_RUNTIME_PLAN_VERIFY_PROGRAMS_H_
 #define RESHARD_RUNTIME_PLAN_VERIFY_PROGRAMS_H_
 
@@ -16,8 +17,9 @@
 
 namespace reshard {
 
-// `programs` rise by rank and are of ranks of the plan. What a rule needs of a rank without a program is taken to be right.
-// The plan has passed VerifyBounds and its class and stream bytes are right.
+// `programs` rise by rank and are of ranks of the plan. What a rule needs of a rank without a
+// program is taken to be right. The plan has passed VerifyBounds and its class and stream bytes are
+// right.
 void VerifyPrograms(const Plan& plan, const VerifyFacts& facts, std::span<const Program> programs,
                     VerifyLog* log);
 

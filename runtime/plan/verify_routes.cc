@@ -61,7 +61,7 @@ class RouteChecker {
         &RouteChecker::CheckDelivery,
     };
     for (const auto step : kSteps) {
-      if (log_.CanGoOn()) (this->*step)();
+      if (log_.clean()) (this->*step)();
     }
   }
 
@@ -108,9 +108,8 @@ void RouteChecker::CheckTrees() {
       domains[tree.stream].push_back(facts_.DomainOfMember(tree.first_member + p));
     }
     if (plan_.streams[tree.stream].local && tree.member_count > 1) {
-      log_.Add(VerifyRule::kLocality, Item("tree", t), "is of a local stream, but has " +
-                                                           std::to_string(tree.member_count) +
-                                                           " landers");
+      log_.Add(VerifyRule::kLocality, Item("tree", t),
+               "is of a local stream, but has " + std::to_string(tree.member_count) + " landers");
     }
   }
   for (size_t s = 0; s < domains.size() && log_.CanGoOn(); ++s) {
@@ -296,7 +295,7 @@ void VerifyStreams(const Plan& plan, VerifyLog* log) {
 
 void VerifyRoutes(const Plan& plan, const VerifyFacts& facts, VerifyLog* log) {
   VerifyStreams(plan, log);
-  if (!log->CanGoOn()) return;
+  if (!log->clean()) return;
   RouteChecker(plan, facts, log).Run();
 }
 

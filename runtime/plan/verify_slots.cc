@@ -35,7 +35,10 @@ std::optional<int64_t> StatedLimit(const Plan& plan) {
 class SlotChecker {
  public:
   SlotChecker(const Plan& plan, const VerifyFacts& facts, VerifyLog* log)
-      : plan_(plan), facts_(facts), index_(facts.index()), log_(*log),
+      : plan_(plan),
+        facts_(facts),
+        index_(facts.index()),
+        log_(*log),
         loads_(plan.header.totals.rounds) {}
 
   void Run() {
@@ -95,8 +98,8 @@ class SlotChecker {
 };
 
 // A position receives after its parent did, and before the parent's slot is written again. Every
-// wait for a message therefore is for an earlier round; waits for slots are for earlier rounds by the
-// definition of the program.
+// wait for a message therefore is for an earlier round; waits for slots are for earlier rounds by
+// the definition of the program.
 void SlotChecker::CheckTreeRounds() {
   for (size_t t = 0; t < plan_.trees.size() && log_.CanGoOn(); ++t) {
     const PlanTree& tree = plan_.trees[t];
@@ -269,8 +272,8 @@ void SlotChecker::CheckMessages() {
     auto edge = std::lower_bound(edges.cbegin(), edges.cend(), Edge{inject.source, head, 0, 0});
     for (; edge != edges.cend() && edge->from == inject.source && edge->to == head; ++edge) {
       if (!log_.Charge(4)) return;
-      twice = twice || (inject.round >= edge->depth &&
-                        HasSlice(edge->tree, inject.round - edge->depth));
+      twice = twice ||
+              (inject.round >= edge->depth && HasSlice(edge->tree, inject.round - edge->depth));
     }
     if (twice) {
       log_.Add(VerifyRule::kMessageUnique, reshard::At(inject.source, inject.round),

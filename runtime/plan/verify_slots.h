@@ -1,5 +1,5 @@
-// Rules about rounds: slot-size, ops-per-round, message-unique, and, for each kind of tree, progress
-// and slot-reuse. Counted from trees and slices; no rank is expanded.
+// Rules about rounds: slot-size, ops-per-round, message-unique, and, for each kind of tree,
+// progress and slot-reuse. Counted from trees and slices; no rank is expanded.
 #ifndef RESHARD_RUNTIME_PLAN_VERIFY_SLOTS_H_
 #define RESHARD_RUNTIME_PLAN_VERIFY_SLOTS_H_
 

@@ -100,7 +100,8 @@ Wide TotalsChecker::CountLocal(const PlanTree& tree) {
   for (uint32_t p = stream.first_piece; p < stream.first_piece + stream.piece_count; ++p) {
     bytes_of_needers[plan_.classes[plan_.pieces[p].cls].needers] += plan_.pieces[p].extent;
   }
-  if (!log_.Charge(8 * (stream.piece_count + bytes_of_needers.size() * tree.member_count))) return 0;
+  if (!log_.Charge(8 * (stream.piece_count + bytes_of_needers.size() * tree.member_count)))
+    return 0;
   Wide local = 0;
   for (uint32_t m = tree.first_member; m < tree.first_member + tree.member_count; ++m) {
     for (const auto& [needers, bytes] : bytes_of_needers) {
@@ -128,8 +129,8 @@ void TotalsChecker::CheckMoved() {
       depth = std::max(depth, TreeDepth(tree.kind, p));
     }
     if (slices > 0) {
-      rounds = std::max(rounds, uint64_t{index_.slices[index_.first_slice[t + 1] - 1].round} +
-                                    depth + 1);
+      rounds = std::max(rounds,
+                        uint64_t{index_.slices[index_.first_slice[t + 1] - 1].round} + depth + 1);
     }
   }
   for (const PlanInject& inject : plan_.injects) {
@@ -185,9 +186,9 @@ void TotalsChecker::CheckCut(size_t c) {
   Wide bytes_per_s = 0;
   for (const uint32_t nic : nics) bytes_per_s += plan_.nics[nic].bytes_per_s;
   if (bytes != cut.bytes) {
-    log_.Add(VerifyRule::kCut, where,
-             "says that " + std::to_string(cut.bytes) + " bytes pass, the classes say " +
-                 Text(bytes));
+    log_.Add(
+        VerifyRule::kCut, where,
+        "says that " + std::to_string(cut.bytes) + " bytes pass, the classes say " + Text(bytes));
   }
   if (bytes_per_s != cut.bytes_per_s) {
     log_.Add(VerifyRule::kCut, where,
