@@ -1,5 +1,6 @@
 #include "tests/property/naive_arrays.h"
 
+#include <memory>
 #include <sstream>
 #include <utility>
 
@@ -77,10 +78,12 @@ bool NaiveJobParams(const std::string& train, const std::string& infer, std::vec
   }
   NaiveTensors tensors;
   if (!tensors.Make(&specs[0], &specs[1], error)) return false;
-  std::vector<int64_t> first_ids;
+  // Shared: there can be many thousand tensors and params.
+  const auto all = std::make_shared<const std::vector<NaiveTensor>>(tensors.tensors());
+  const auto first_ids = std::make_shared<std::vector<int64_t>>();
   int64_t next_id = 0;
   for (const NaiveTensor& tensor : tensors.tensors()) {
-    first_ids.push_back(next_id);
+    first_ids->push_back(next_id);
     int64_t count = 1;
     for (const int64_t extent : tensor.shape) count *= extent;
     next_id += count;
@@ -95,8 +98,8 @@ bool NaiveJobParams(const std::string& train, const std::string& infer, std::vec
         if (param.external) continue;
         const int64_t element_bytes = DTypeBytes(param.view.dtype);
         out->push_back({rank, destination, param.name, element_bytes,
-                        [all = tensors.tensors(), first_ids, view = std::move(param.view)] {
-                          return WriteOut(view, all, first_ids);
+                        [all, first_ids, view = std::move(param.view)] {
+                          return WriteOut(view, *all, *first_ids);
                         }});
       }
     }
