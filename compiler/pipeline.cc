@@ -182,7 +182,7 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
   inputs.topo_digest = out->topo_digest;
   inputs.options = OptionTexts(options);
   out->plan = MakePlan(inputs);
-  if (!CheckMemory(out->plan, out->topo_spec.span, options.strict_memory, diags)) return false;
+  if (!CheckMemory(out->plan, Span{out->topology.file, 0, 0}, options.strict_memory, diags)) return false;
 
   StatusOr<std::vector<uint8_t>> bytes = SerializePlan(out->plan);
   if (!bytes.ok()) {

@@ -3,7 +3,8 @@
 A .case file:
 
     # Why this case exists, in one line.
-    # expect-error: shape-mismatch            (where it must fail with that code; may repeat)
+    # expect-error: shape-mismatch            (every code that it reports; may repeat;
+    # expect-warning: unused-tensor            no other code may appear on standard error)
     --- file train.json
     {...}                                     (the text; or one line "@tests/data/x.json": a copy;
                                                or "@tests/data/x.json s/OLD/NEW/ ...": edited copy)
@@ -14,7 +15,7 @@ A .case file:
     infer.json:1:2: error: ...
 
 `run`, `exit`, `stdout`, `stderr` repeat for more commands in the same folder. The programs are
-reshardc, reshard-run, and sh for preparing files. Text is compared exactly, byte for byte.
+reshardc and reshard-run; sh and python3 prepare files. Text is compared exactly.
 """
 import os
 import re
@@ -45,7 +46,7 @@ class Case:
     def __init__(self, path, reason, codes):
         self.path = path
         self.reason = reason
-        self.codes = codes
+        self.codes = codes  # of ("error" or "warning", code)
         self.files = {}
         self.file_sources = {}
         self.steps = []
@@ -62,8 +63,8 @@ def _edited(root, line):
         if match is None:
             raise CaseError("malformed edit: " + edits)
         old, new = match.group(2), match.group(3)
-        if old not in text:
-            raise CaseError("edit finds nothing: " + old)
+        if old not in text or old == new:
+            raise CaseError("edit changes nothing: " + old)
         text = text.replace(old, new)
         edits = edits[match.end():]
     return text
@@ -84,8 +85,9 @@ def parse(path, root):
             sections.append((line[4:], []))
         elif sections:
             sections[-1][1].append(line)
-        elif line.startswith("# expect-error: "):
-            codes.append(line[len("# expect-error: "):].strip())
+        elif re.match(r"# expect-(error|warning): ", line):
+            severity, _, code = line[len("# expect-"):].partition(": ")
+            codes.append((severity, code.strip()))
         elif line and not line.startswith("#"):
             raise CaseError("line %d stands before the first section" % number)
     case = Case(path, lines[0][2:], codes)
@@ -134,16 +136,29 @@ def run(case, programs):
         shutil.rmtree(folder)
 
 
-def missing_codes(case, results):
-    """Codes of `expect-error` that no standard error names."""
-    text = "".join(result[2] for result in results)
-    return [code for code in case.codes if "[%s]" % code not in text]
+def reported_codes(results):
+    """The set of (severity, code) that standard error names."""
+    found = set()
+    for _, _, stderr in results:
+        for line in stderr.split("\n"):
+            match = re.search(r"(?:^|: )(error|warning): .* \[([a-z0-9-]+)\]$", line)
+            if match is not None:
+                found.add(match.groups())
+    return found
+
+
+def wrong_codes(case, results):
+    """How the codes reported differ from those that the case announces, one text each."""
+    found = reported_codes(results)
+    texts = ["does not report the %s [%s]" % code for code in sorted(set(case.codes) - found)]
+    texts += ["reports the %s [%s]" % code for code in sorted(found - set(case.codes))]
+    return texts
 
 
 def render(case, results):
     """The text of the .case file with `results` in place of what it expected."""
     parts = ["# " + case.reason + "\n"]
-    parts += ["# expect-error: %s\n" % code for code in case.codes]
+    parts += ["# expect-%s: %s\n" % code for code in case.codes]
     for name, body in case.file_sources.items():
         parts.append("--- file %s\n" % name)
         parts += [line + "\n" for line in body]

@@ -2,16 +2,23 @@
 import difflib
 import glob
 import os
+import re
 import sys
 import unittest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, "tests/golden")
 import golden  # noqa: E402
 
 ROOT = os.getcwd()
 PROGRAMS = {
     "reshardc": "compiler/cli/reshardc",
     "reshard-run": "runtime/run/reshard-run",
+}
+CASES = sorted(glob.glob("tests/golden/**/*.case", recursive=True))
+
+# Codes that no small input can cause, and the unit test that does.
+ELSEWHERE = {
+    "plan-too-large": "a plan of 2 GiB: compiler/emit/serialize_plan_test.cc",
 }
 
 
@@ -32,7 +39,22 @@ class GoldenTest(unittest.TestCase):
                     self.fail("%s: %s\n%s\nreproduce or accept: tests/golden/update %s" % (
                         path, step.command, "".join(lines), path))
             self.assertEqual(step.exit, code, "%s: exit status of: %s" % (path, step.command))
-        self.assertEqual([], golden.missing_codes(case, results), path)
+        self.assertEqual([], golden.wrong_codes(case, results), path)
+
+
+class CompletenessTest(unittest.TestCase):
+    """Every diagnostic code has a case that announces it, with its severity."""
+
+    def test_every_code_has_a_case(self):
+        with open("compiler/diag/diagnostic_codes.def", encoding="utf-8") as definitions:
+            codes = set(re.findall(r'^RESHARD_DIAGNOSTIC\(\w+, "([a-z0-9-]+)"',
+                                   definitions.read(), re.MULTILINE))
+        self.assertIn("shape-mismatch", codes)
+        announced = set()
+        for path in CASES:
+            announced |= {code for _, code in golden.parse(path, ROOT).codes}
+        self.assertEqual([], sorted(codes - announced - set(ELSEWHERE)), "codes without a case")
+        self.assertEqual([], sorted(set(ELSEWHERE) & announced), "ELSEWHERE is not needed")
 
 
 def _add(path):
@@ -40,7 +62,7 @@ def _add(path):
     setattr(GoldenTest, name, lambda self: self.check(path))
 
 
-for found_case in sorted(glob.glob("tests/golden/**/*.case", recursive=True)):
+for found_case in CASES:
     _add(found_case)
 
 if __name__ == "__main__":
