@@ -86,7 +86,10 @@ struct PipelineSpec {
 };
 
 enum class ValueOp : uint8_t {
-  kTensor, kCat, kStack, kGroupCat, kShard, kPad, kSlice, kIndex, kPermute, kReshape
+  kTensor,  // no operation: the name of a logical tensor
+#define RESHARD_VALUE_OP(name, text) name,
+#include "compiler/frontend/value_ops.def"
+#undef RESHARD_VALUE_OP
 };
 enum class UnevenRule : uint8_t { kError, kChunk, kBalanced };
 enum class FillRule : uint8_t { kZero, kKeep };

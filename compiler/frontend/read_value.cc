@@ -14,11 +14,11 @@ struct OpName {
   std::string_view text;
   ValueOp op;
 };
-constexpr OpName kOps[] = {{"cat", ValueOp::kCat},           {"stack", ValueOp::kStack},
-                           {"group_cat", ValueOp::kGroupCat}, {"shard", ValueOp::kShard},
-                           {"pad", ValueOp::kPad},           {"slice", ValueOp::kSlice},
-                           {"index", ValueOp::kIndex},       {"permute", ValueOp::kPermute},
-                           {"reshape", ValueOp::kReshape}};
+constexpr OpName kOps[] = {
+#define RESHARD_VALUE_OP(name, text) {text, ValueOp::name},
+#include "compiler/frontend/value_ops.def"
+#undef RESHARD_VALUE_OP
+};
 
 std::optional<ValueOp> ReadOp(ObjectReader* object) {
   if (object->Required("op") == nullptr) return std::nullopt;
