@@ -124,11 +124,29 @@ TEST_CASE("colocated: sources and destinations on the same ranks, local streams"
   });
 }
 
-// Row r of a matrix goes from rank r to rank `pairs` + r, in `rounds` slices of 256 bytes; eight
-// ranks to a domain.
-Plan PairsPlan(uint32_t pairs, uint32_t rounds) {
+TEST_CASE("a rank that stores an element twice gets both copies") {
+  Plan plan = testing::ToyPlan();
+  PlanFamily copy = plan.families[plan.places[2].family];
+  copy.name = {{"w.copy"}, {}};
+  plan.families.push_back(copy);
+  plan.places.insert(plan.places.begin() + 3, plan.places[2]);
+  plan.places[3].family = static_cast<uint32_t>(plan.families.size() - 1);
+  CheckMoves(plan, [](uint32_t execution, const LoopbackParam& param) {
+    std::vector<uint32_t> elements;
+    const bool source = param.side == PlanSide::kSource;
+    for (uint32_t i = 0; i < (source ? 32U : 16U); ++i) {
+      elements.push_back(source ? execution * 100 + param.rank * 32 + i
+                                : execution * 100 + i / 2 * 8 + (param.rank - 2) * 2 + i % 2);
+    }
+    return Bytes(elements);
+  });
+}
+
+// Row r of a matrix goes from rank r to rank `pairs` + r, in `slices` slices of 256 bytes, one every
+// `every` rounds; eight ranks to a domain.
+Plan PairsPlan(uint32_t pairs, uint32_t slices, uint32_t every) {
   Plan plan;
-  const int64_t row_bytes = int64_t{256} * rounds;
+  const int64_t row_bytes = int64_t{256} * slices;
   plan.supers.push_back({{{"w"}, {}}, DType::kU8, {}, {}, {pairs, row_bytes}, {{0, 1}, {1, 1}}});
   for (uint32_t r = 0; r < 2 * pairs; ++r) {
     plan.rank_sets.push_back({r});
@@ -155,21 +173,54 @@ Plan PairsPlan(uint32_t pairs, uint32_t rounds) {
     plan.streams.push_back({r, 1, row_bytes, false});
     plan.trees.push_back({r, PlanTreeKind::kChain, r, 1});
     plan.tree_members.push_back(pairs + r);
-    plan.ranks.push_back({r, r * rounds, rounds, 0, 256});
-    for (uint32_t i = 0; i < rounds; ++i) plan.injects.push_back({i, r, r, 256 * i, 256});
+    plan.ranks.push_back({r, r * slices, slices, 0, 256});
+    for (uint32_t i = 0; i < slices; ++i) plan.injects.push_back({i * every, r, r, 256 * i, 256});
   }
   plan.intervals.push_back({0, row_bytes});
   for (uint32_t r = 0; r < pairs; ++r) plan.ranks.push_back({pairs + r, 0, 0, 256, 0});
-  plan.header.totals.rounds = rounds;
+  plan.header.totals.rounds = (slices - 1) * every + 1;
   plan.header.totals.max_staging_bytes = 768;
   return plan;
 }
 
-TEST_CASE("hundreds of ranks share two cores") {
-  CheckMoves(PairsPlan(256, 12), [](uint32_t execution, const LoopbackParam& param) {
+Content RowContent(uint32_t pairs) {
+  return [pairs](uint32_t execution, const LoopbackParam& param) {
     std::vector<uint8_t> bytes(param.bytes.size());
     for (size_t i = 0; i < bytes.size(); ++i) {
-      bytes[i] = static_cast<uint8_t>(i / 256 * 13 + i + param.rank % 256 * 3 + execution);
+      bytes[i] = static_cast<uint8_t>(i / 256 * 13 + i + param.rank % pairs * 3 + execution);
+    }
+    return bytes;
+  };
+}
+
+TEST_CASE("hundreds of ranks share two cores") {
+  CheckMoves(PairsPlan(256, 12, 1), RowContent(256));
+}
+
+TEST_CASE("rounds in which a rank does nothing do not confuse its slots") {
+  for (const uint32_t every : {2U, 3U, 6U}) {
+    CAPTURE(every);
+    CheckMoves(PairsPlan(8, 9, every), RowContent(8));
+  }
+}
+
+TEST_CASE("a local stream of many rounds with many readers") {
+  // Rank 0 holds a row of 12 slices, the seven others of its domain need it.
+  Plan plan = PairsPlan(1, 12, 1);
+  plan.domains = {{"d", 1000, 1}};
+  plan.rank_sets = {{0}, {1, 2, 3, 4, 5, 6, 7}};
+  plan.sites.clear();
+  plan.ranks = {{0, 0, 12, 256, 0}};
+  for (uint32_t r = 0; r < 8; ++r) {
+    plan.sites.push_back({r, "n", r, 0, kNoId, {}, 0, 0, 0});
+    if (r > 0) plan.ranks.push_back({r, 12, 0, 0, 0});
+  }
+  plan.streams[0].local = true;
+  plan.tree_members = {0};
+  CheckMoves(plan, [](uint32_t execution, const LoopbackParam& param) {
+    std::vector<uint8_t> bytes(param.bytes.size());
+    for (size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<uint8_t>(i / 256 * 13 + i + execution * 5);
     }
     return bytes;
   });
