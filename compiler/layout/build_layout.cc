@@ -1,10 +1,10 @@
 #include <algorithm>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "compiler/layout/duplicates.h"
 #include "compiler/layout/explicit_params.h"
@@ -104,9 +104,9 @@ class ParamTemplate {
 
   // Adds the instances of a box, split where one affine family cannot say them all.
   bool AddBox(const InstanceBox& box) {
-    std::vector<int64_t> coords(mesh_.axes.size(), 0);
-    for (size_t axis = 0; axis < coords.size(); ++axis) coords[axis] = box[axis].begin;
-    ranks_ = mesh_ranks_.With(fixed_axes_, coords);
+    coords_.resize(mesh_.axes.size());
+    for (size_t axis = 0; axis < coords_.size(); ++axis) coords_[axis] = box[axis].begin;
+    ranks_ = mesh_ranks_.With(fixed_axes_, coords_);
     return ForEachPart(box, &context_, [&] { return AddFamily(); });
   }
 
@@ -126,7 +126,7 @@ class ParamTemplate {
     if (const Outcome o = FindView(&view); o != Outcome::kDone) return o;
     draft.shape = view->shape;
     draft.dtype = view->dtype;
-    return Finish(draft, view);
+    return Finish(std::move(draft), view);
   }
 
   Outcome AddExternal(FamilyDraft* draft) {
@@ -147,10 +147,10 @@ class ParamTemplate {
       return context_.Fail(DiagnosticCode::kTooLarge, spec_.span,
                            "the shape of '" + spec_.name.source + "' is too large");
     }
-    return Finish(*draft, nullptr);
+    return Finish(std::move(*draft), nullptr);
   }
 
-  Outcome Finish(const FamilyDraft& draft, const View* view) {
+  Outcome Finish(FamilyDraft draft, const View* view) {
     std::optional<int64_t> bytes = DTypeBytes(draft.dtype);
     for (const int64_t extent : draft.shape) bytes = CheckedMul(*bytes, std::max<int64_t>(extent, 1));
     for (const Run& run : draft.loop_runs) bytes = bytes ? CheckedMul(*bytes, run.count) : bytes;
@@ -158,7 +158,7 @@ class ParamTemplate {
       return context_.Fail(DiagnosticCode::kTooLarge, spec_.span,
                            "the instances of '" + spec_.name.source + "' are too large together");
     }
-    if (families_.Add(draft, view, ranks_)) return Outcome::kDone;
+    if (families_.Add(std::move(draft), view, ranks_)) return Outcome::kDone;
     return context_.Fail(DiagnosticCode::kTooManyPieces, spec_.span,
                          "the layout has more than " + std::to_string(kMaxPieces) + " pieces");
   }
@@ -214,6 +214,7 @@ class ParamTemplate {
   EvalContext context_;
   const RankSetTable* rank_sets_ = nullptr;
   RankSetId ranks_ = 0;  // of the point at hand
+  std::vector<int64_t> coords_;
   std::unordered_map<std::string, View> views_;
 };
 

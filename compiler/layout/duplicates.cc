@@ -19,7 +19,9 @@ constexpr int64_t kMaxComparedNames = 20'000'000;
 struct NameUse {
   FamilyId family = 0;
   const NamePattern* pattern = nullptr;
+  uint32_t skeleton = 0;  // number of it in the checker; kNoSkeleton: instances have several
 };
+constexpr uint32_t kNoSkeleton = UINT32_MAX;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
@@ -47,6 +49,17 @@ std::string SkeletonOfPattern(const ParamFamily& family, const NamePattern& patt
   return skeleton;
 }
 
+// What is left of every instance's name without digits and signs: equal names have equal ones.
+std::string LettersOf(const NamePattern& pattern) {
+  std::string letters;
+  for (const std::string& text : pattern.text) {
+    for (const char c : text) {
+      if (!IsDigit(c) && c != '-') letters += c;
+    }
+  }
+  return letters;
+}
+
 // Whether different instances have different names because each loop has a hole of its own.
 bool Injective(const ParamFamily& family, const NamePattern& pattern) {
   for (size_t loop = 0; loop < family.loop_extent.size(); ++loop) {
@@ -68,58 +81,82 @@ class NameChecker {
   NameChecker(const Layout& layout, Diagnostics* diags) : layout_(layout), diags_(*diags) {}
 
   bool Check() {
-    std::map<std::string, std::vector<NameUse>> groups;
-    std::vector<NameUse> irregular;
     for (FamilyId f = 0; f < layout_.families.size(); ++f) {
       const ParamFamily& family = layout_.families[f];
-      AddUse(f, family.name, &groups, &irregular);
-      for (const NamePattern& share : family.shares) AddUse(f, share, &groups, &irregular);
-    }
-    // A name without a skeleton may equal any other: then everything is one group.
-    if (!irregular.empty()) {
-      for (const auto& [skeleton, uses] : groups) {
-        irregular.insert(irregular.end(), uses.begin(), uses.end());
-      }
-      return CheckGroup(irregular);
+      AddUse(f, 0, family.name);
+      for (size_t i = 0; i < family.shares.size(); ++i) AddUse(f, i + 1, family.shares[i]);
     }
     bool good = true;
-    for (const auto& [skeleton, uses] : groups) good &= CheckGroup(uses);
+    for (const auto& [letters, uses] : groups_) good &= CheckGroup(uses);
     return good;
   }
 
  private:
-  void AddUse(FamilyId f, const NamePattern& pattern,
-              std::map<std::string, std::vector<NameUse>>* groups,
-              std::vector<NameUse>* irregular) const {
-    const std::string skeleton = SkeletonOfPattern(layout_.families[f], pattern);
-    (skeleton.empty() ? *irregular : (*groups)[skeleton]).push_back({f, &pattern});
+  void AddUse(FamilyId f, size_t position, const NamePattern& pattern) {
+    // Families of one template mostly have one pattern: what the family before had is kept.
+    const ParamFamily& family = layout_.families[f];
+    if (recent_.size() <= position) recent_.resize(position + 1);
+    Recent& recent = recent_[position];
+    if (recent.pattern == nullptr || *recent.pattern != pattern ||
+        recent.loop_begin != family.loop_begin || recent.loop_extent != family.loop_extent) {
+      const std::string skeleton = SkeletonOfPattern(family, pattern);
+      recent.skeleton = kNoSkeleton;
+      if (!skeleton.empty()) {
+        const auto number = static_cast<uint32_t>(skeletons_.size());
+        recent.skeleton = skeletons_.try_emplace(skeleton, number).first->second;
+      }
+      recent.uses = &groups_[LettersOf(pattern)];
+      recent.loop_begin = family.loop_begin;
+      recent.loop_extent = family.loop_extent;
+    }
+    recent.pattern = &pattern;
+    recent.uses->push_back({f, &pattern, recent.skeleton});
   }
 
+  // Looks at the uses on each rank; ranks with the same ones are looked at once.
   bool CheckGroup(const std::vector<NameUse>& uses) {
-    // The uses on each rank; ranks with the same ones are looked at once.
-    std::unordered_map<Rank, std::vector<uint32_t>> by_rank;
-    if (uses.size() == 1) return CheckUses({0}, uses, 0);
+    std::vector<std::pair<Rank, uint32_t>> on_rank;
     for (uint32_t i = 0; i < uses.size(); ++i) {
       for (const Rank rank : layout_.rank_sets[layout_.families[uses[i].family].ranks]) {
-        by_rank[rank].push_back(i);
+        on_rank.emplace_back(rank, i);
       }
     }
-    std::map<std::vector<uint32_t>, Rank> distinct;
-    for (auto& [rank, list] : by_rank) {
-      const auto [it, is_new] = distinct.try_emplace(std::move(list), rank);
-      if (!is_new) it->second = std::min(it->second, rank);
-    }
-    for (const auto& [list, rank] : distinct) {
+    std::sort(on_rank.begin(), on_rank.end());
+    std::vector<bool> checked(uses.size(), false);  // uses that were alone on a rank
+    std::set<std::vector<uint32_t>> seen;
+    std::vector<uint32_t> list;
+    for (size_t begin = 0; begin < on_rank.size();) {
+      size_t end = begin;
+      list.clear();
+      const Rank rank = on_rank[begin].first;
+      while (end < on_rank.size() && on_rank[end].first == rank) list.push_back(on_rank[end++].second);
+      begin = end;
+      if (list.size() == 1 ? checked[list[0]] : !seen.insert(list).second) continue;
+      if (list.size() == 1) checked[list[0]] = true;
       if (!CheckUses(list, uses, rank)) return false;
     }
     return true;
   }
 
+  // No two of the names in `list` are equal.
   bool CheckUses(const std::vector<uint32_t>& list, const std::vector<NameUse>& uses, Rank rank) {
-    if (list.size() == 1) {
-      const NameUse& use = uses[list[0]];
-      if (Injective(layout_.families[use.family], *use.pattern)) return true;
+    // Names with different skeletons differ; one without may equal any.
+    std::map<uint32_t, std::vector<uint32_t>> parts;
+    bool irregular = false;
+    for (const uint32_t i : list) {
+      parts[uses[i].skeleton].push_back(i);
+      irregular |= uses[i].skeleton == kNoSkeleton;
     }
+    if (irregular) return Enumerate(list, uses, rank);
+    for (const auto& [skeleton, part] : parts) {
+      const NameUse& first = uses[part[0]];
+      if (part.size() == 1 && Injective(layout_.families[first.family], *first.pattern)) continue;
+      if (!Enumerate(part, uses, rank)) return false;
+    }
+    return true;
+  }
+
+  bool Enumerate(const std::vector<uint32_t>& list, const std::vector<NameUse>& uses, Rank rank) {
     std::unordered_map<std::string, FamilyId> seen;
     for (const uint32_t i : list) {
       const ParamFamily& family = layout_.families[uses[i].family];
@@ -141,10 +178,9 @@ class NameChecker {
 
   bool Duplicate(const std::string& name, Rank rank, const ParamFamily& first,
                  const ParamFamily& second) {
-    const Rank example = rank != 0 ? rank : layout_.rank_sets[second.ranks].front();
     Diagnostic& error = diags_.Error(
         DiagnosticCode::kDuplicateParam, second.span,
-        "rank " + std::to_string(example) + " has two params called '" + name + "'");
+        "rank " + std::to_string(rank) + " has two params called '" + name + "'");
     if (first.template_index != second.template_index) {
       error.notes.push_back({first.span, "the other one is made here"});
     }
@@ -160,6 +196,15 @@ class NameChecker {
 
   const Layout& layout_;
   Diagnostics& diags_;
+  struct Recent {
+    const NamePattern* pattern = nullptr;
+    std::vector<int64_t> loop_begin, loop_extent;
+    uint32_t skeleton = kNoSkeleton;
+    std::vector<NameUse>* uses = nullptr;
+  };
+  std::vector<Recent> recent_;  // by position among the names of a family
+  std::map<std::string, uint32_t> skeletons_;
+  std::map<std::string, std::vector<NameUse>> groups_;  // by letters
   int64_t names_left_ = kMaxComparedNames;
 };
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "compiler/layout/eval_context.h"
 #include "compiler/layout/instances.h"
@@ -111,7 +112,7 @@ class ExplicitTemplate {
     view.shape = draft.shape;
     if (const Outcome o = Pieces(&view); o != Outcome::kDone) return o;
     MergePieces(&view);
-    if (families_.Add(draft, &view, rank_sets_.Intern(ranks))) return Outcome::kDone;
+    if (families_.Add(std::move(draft), &view, rank_sets_.Intern(ranks))) return Outcome::kDone;
     return TooManyPieces();
   }
 

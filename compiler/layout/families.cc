@@ -188,44 +188,63 @@ class ContentWriter {
 
 }  // namespace
 
-bool FamilyBuilder::Add(const FamilyDraft& draft, const View* content, RankSetId ranks) {
+bool FamilyBuilder::Add(FamilyDraft draft, const View* content, RankSetId ranks) {
   key_.clear();
   AppendKey(draft, content);
-  const auto [it, is_new] = by_key_.try_emplace(key_, made_.size());
-  if (!is_new) {
-    made_[it->second].rank_sets.push_back(ranks);
+  if (const auto it = by_key_.find(key_); it != by_key_.end()) {
+    made_[it->second].more_ranks.push_back(ranks);
     return true;
   }
+  by_key_.emplace(KeepKey(), made_.size());
   const auto id = static_cast<FamilyId>(layout_.families.size());
-  made_.push_back({id, {ranks}});
-  ParamFamily family;
-  family.name = draft.name;
-  family.shares = draft.shares;
-  for (const Run& run : draft.loop_runs) {
-    family.loop_begin.push_back(LoopBegin(run));
-    family.loop_extent.push_back(run.count);
-  }
-  family.shape = draft.shape;
-  family.dtype = draft.dtype;
-  family.bytes = DTypeBytes(draft.dtype);
-  for (const int64_t extent : draft.shape) family.bytes *= extent;
-  family.external = draft.external;
-  family.template_index = draft.template_index;
-  family.span = draft.span;
-  layout_.families.push_back(std::move(family));
+  made_.push_back({id, ranks, {}});
   if (content != nullptr) {
     ContentWriter writer(draft, id, &budget_, &layout_);
     for (const ViewPiece& piece : content->pieces) writer.Write(piece);
   }
+  ParamFamily family;
+  family.name = std::move(draft.name);
+  family.shares = std::move(draft.shares);
+  for (const Run& run : draft.loop_runs) {
+    family.loop_begin.push_back(LoopBegin(run));
+    family.loop_extent.push_back(run.count);
+  }
+  family.shape = std::move(draft.shape);
+  family.dtype = draft.dtype;
+  family.bytes = DTypeBytes(draft.dtype);
+  for (const int64_t extent : family.shape) family.bytes *= extent;
+  family.external = draft.external;
+  family.template_index = draft.template_index;
+  family.span = draft.span;
+  layout_.families.push_back(std::move(family));
   return !budget_.exhausted();
+}
+
+std::string_view FamilyBuilder::KeepKey() {
+  constexpr size_t kBlockBytes = size_t{1} << 16;
+  if (key_.size() > kBlockBytes / 4) {
+    // A block of its own, put before the one in use.
+    key_blocks_.insert(key_blocks_.begin(), std::make_unique<char[]>(key_.size()));
+    std::copy(key_.begin(), key_.end(), key_blocks_.front().get());
+    if (key_blocks_.size() == 1) key_block_used_ = kBlockBytes;
+    return {key_blocks_.front().get(), key_.size()};
+  }
+  if (key_blocks_.empty() || key_block_used_ + key_.size() > kBlockBytes) {
+    key_blocks_.push_back(std::make_unique<char[]>(kBlockBytes));
+    key_block_used_ = 0;
+  }
+  char* at = key_blocks_.back().get() + key_block_used_;
+  std::copy(key_.begin(), key_.end(), at);
+  key_block_used_ += key_.size();
+  return {at, key_.size()};
 }
 
 void FamilyBuilder::EndTemplate() {
   for (const Made& made : made_) {
-    RankSetId ranks = made.rank_sets[0];
-    if (made.rank_sets.size() > 1) {
-      RankList all;
-      for (const RankSetId set : made.rank_sets) {
+    RankSetId ranks = made.first_ranks;
+    if (!made.more_ranks.empty()) {
+      RankList all = layout_.rank_sets[made.first_ranks];
+      for (const RankSetId set : made.more_ranks) {
         const RankList& list = layout_.rank_sets[set];
         all.insert(all.end(), list.begin(), list.end());
       }
@@ -237,6 +256,8 @@ void FamilyBuilder::EndTemplate() {
   }
   made_.clear();
   by_key_.clear();
+  key_blocks_.clear();
+  key_block_used_ = 0;
 }
 
 void FamilyBuilder::AppendKey(const FamilyDraft& draft, const View* content) {

@@ -4,8 +4,9 @@
 #define RESHARD_COMPILER_LAYOUT_FAMILIES_H_
 
 #include <cstdint>
-#include <map>
+#include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -35,21 +36,26 @@ class FamilyBuilder {
 
   // Adds the instances on the ranks of one interned set. `content` may be null (external).
   // Pieces are taken as they are: merge them before. Returns false once the budget is exhausted.
-  [[nodiscard]] bool Add(const FamilyDraft& draft, const View* content, RankSetId ranks);
+  [[nodiscard]] bool Add(FamilyDraft draft, const View* content, RankSetId ranks);
   // Ends a template: families made so far are no longer candidates for merging.
   void EndTemplate();
 
  private:
   struct Made {
     FamilyId family = 0;
-    std::vector<RankSetId> rank_sets;
+    RankSetId first_ranks = 0;
+    std::vector<RankSetId> more_ranks;
   };
   void AppendKey(const FamilyDraft& draft, const View* content);
+  std::string_view KeepKey();
 
   Layout& layout_;
   PieceBudget& budget_;
-  std::string key_;                             // of the draft at hand
-  std::unordered_map<std::string, size_t> by_key_;  // index of made_
+  std::string key_;  // of the draft at hand
+  // Families of the template by their keys, which lie one after the other in blocks.
+  std::vector<std::unique_ptr<char[]>> key_blocks_;
+  size_t key_block_used_ = 0;
+  std::unordered_map<std::string_view, size_t> by_key_;  // index of made_
   std::vector<Made> made_;
 };
 

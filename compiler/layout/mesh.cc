@@ -21,6 +21,12 @@ class MeshBuilder {
     if (spec_.rank_base && !EvalAtLeast(*spec_.rank_base, 0, "'rank_base'", &base)) return false;
     bool good = true;
     for (const MeshSpec& mesh_spec : spec_.meshes) {
+      if (mesh_spec.axes.size() > kMaxAxes) {
+        diags_.Error(DiagnosticCode::kTooLarge, mesh_spec.span,
+                     "mesh '" + mesh_spec.name + "' has " + std::to_string(mesh_spec.axes.size()) +
+                         " axes, at most " + std::to_string(kMaxAxes) + " work");
+        return false;
+      }
       Mesh mesh;
       mesh.name = mesh_spec.name;
       mesh.axes = mesh_spec.axes;

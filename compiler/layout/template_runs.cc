@@ -1,7 +1,6 @@
 #include "compiler/layout/template_runs.h"
 
 #include <algorithm>
-#include <deque>
 #include <optional>
 #include <utility>
 
@@ -43,23 +42,28 @@ Outcome PatternOf(const TemplateName& name, const std::vector<AffineHole>& holes
 
 bool ForEachPart(const InstanceBox& box, EvalContext* context,
                  const std::function<Outcome()>& add) {
-  std::deque<InstanceBox> waiting = {box};
-  while (!waiting.empty()) {
-    InstanceBox part = std::move(waiting.front());
-    waiting.pop_front();
-    for (size_t v = 0; v < part.size(); ++v) context->Bind(v, part[v]);
+  std::vector<InstanceBox> waiting;  // the next one last; empty in the usual case of one part
+  const InstanceBox* part = &box;
+  InstanceBox current;
+  while (true) {
+    for (size_t v = 0; v < part->size(); ++v) context->Bind(v, (*part)[v]);
     const Outcome outcome = add();
     if (outcome == Outcome::kFailed) return false;
-    if (outcome == Outcome::kDone) continue;
-    InstanceBox rest = part;
-    Run& cut = part[context->split_variable];
-    Run& left = rest[context->split_variable];
-    left = {cut.at(context->split_count), cut.step, cut.count - context->split_count};
-    cut.count = context->split_count;
-    waiting.push_front(std::move(rest));
-    waiting.push_front(std::move(part));
+    if (outcome == Outcome::kSplit) {
+      InstanceBox first = *part;
+      InstanceBox rest = *part;
+      Run& cut = first[context->split_variable];
+      rest[context->split_variable] = {cut.at(context->split_count), cut.step,
+                                       cut.count - context->split_count};
+      cut.count = context->split_count;
+      waiting.push_back(std::move(rest));
+      waiting.push_back(std::move(first));
+    }
+    if (waiting.empty()) return true;
+    current = std::move(waiting.back());
+    waiting.pop_back();
+    part = &current;
   }
-  return true;
 }
 
 Outcome MakeNames(const std::vector<TemplateName>& names, EvalContext* context,
