@@ -31,7 +31,7 @@ class ParamTemplate {
         scope_(globals) {}
 
   bool Build(const RankSetTable& rank_sets) {
-    if (!Prepare() || !instances_.Build(query_, &scope_, &diags_)) return false;
+    if (!Prepare() || !instances_.Build(query_, &scope_, &budget_, &diags_)) return false;
     if (instances_.empty()) {
       diags_.Error(DiagnosticCode::kTemplateEmpty, spec_.span,
                    "'" + spec_.name.source + "' has no instance on any rank of mesh '" +
@@ -104,6 +104,7 @@ class ParamTemplate {
 
   // Adds the instances of a box, split where one affine family cannot say them all.
   bool AddBox(const InstanceBox& box) {
+    if (!budget_.Charge()) return TooManyPieces() == Outcome::kDone;
     coords_.resize(mesh_.axes.size());
     for (size_t axis = 0; axis < coords_.size(); ++axis) coords_[axis] = box[axis].begin;
     ranks_ = mesh_ranks_.With(fixed_axes_, coords_);
@@ -159,8 +160,13 @@ class ParamTemplate {
                            "the instances of '" + spec_.name.source + "' are too large together");
     }
     if (families_.Add(std::move(draft), view, ranks_)) return Outcome::kDone;
-    return context_.Fail(DiagnosticCode::kTooManyPieces, spec_.span,
-                         "the layout has more than " + std::to_string(kMaxPieces) + " pieces");
+    return TooManyPieces();
+  }
+
+  Outcome TooManyPieces() {
+    diags_.Error(DiagnosticCode::kTooManyPieces, spec_.span,
+                 "the layout has too many pieces up to '" + spec_.name.source + "'");
+    return Outcome::kFailed;
   }
 
   // The value at the point at hand. It is evaluated once for all points that differ only in what it
@@ -184,10 +190,7 @@ class ParamTemplate {
     Outcome outcome = value_.Eval(table_, &context_, &view);
     if (outcome == Outcome::kDone) outcome = ApplyPlacements(spec_, mesh_, &context_, &view);
     if (outcome != Outcome::kDone) return outcome;
-    if (budget_.exhausted()) {
-      return context_.Fail(DiagnosticCode::kTooManyPieces, spec_.span,
-                           "the layout has more than " + std::to_string(kMaxPieces) + " pieces");
-    }
+    if (budget_.exhausted()) return TooManyPieces();
     MergePieces(&view);
     View& kept = views_[key];
     kept = std::move(view);
@@ -239,7 +242,7 @@ RankList AllRanks(const Layout& layout) {
 }  // namespace
 
 bool BuildLayout(const LayoutSpec& spec, const LogicalTable& table, Diagnostics* diags,
-                 Layout* out) {
+                 Layout* out, int64_t max_pieces) {
   out->side = spec.side;
   out->file = spec.file;
   out->colocated = spec.colocated;
@@ -247,7 +250,7 @@ bool BuildLayout(const LayoutSpec& spec, const LogicalTable& table, Diagnostics*
   SpecScope globals;
   if (!globals.Build(spec, diags) || !globals.BuildPipeline(diags)) return false;
   if (!BuildMeshes(spec, globals, diags, &out->meshes)) return false;
-  PieceBudget budget{kMaxPieces};
+  PieceBudget budget{max_pieces};
   FamilyBuilder families(out, &budget);
   std::map<std::string, std::unique_ptr<MeshRanks>> mesh_ranks;
   for (const Mesh& mesh : out->meshes) {
@@ -269,6 +272,7 @@ bool BuildLayout(const LayoutSpec& spec, const LogicalTable& table, Diagnostics*
     if (budget.exhausted()) return false;
   }
   good &= BuildExplicitParams(spec, table, globals, &families, &budget, diags, out);
+  if (budget.exhausted()) return false;
   out->ranks = AllRanks(*out);
   return good && CheckParamNames(*out, diags);
 }

@@ -13,8 +13,8 @@
 namespace reshard {
 namespace {
 
-// Names that are compared one by one, over a whole layout.
-constexpr int64_t kMaxComparedNames = 20'000'000;
+// Names and (name, rank) pairs that are looked at one by one, over a whole layout.
+constexpr int64_t kMaxComparedNames = 50'000'000;
 
 struct NameUse {
   FamilyId family = 0;
@@ -117,9 +117,12 @@ class NameChecker {
   bool CheckGroup(const std::vector<NameUse>& uses) {
     std::vector<std::pair<Rank, uint32_t>> on_rank;
     for (uint32_t i = 0; i < uses.size(); ++i) {
-      for (const Rank rank : layout_.rank_sets[layout_.families[uses[i].family].ranks]) {
-        on_rank.emplace_back(rank, i);
-      }
+      const ParamFamily& family = layout_.families[uses[i].family];
+      const RankList& ranks = layout_.rank_sets[family.ranks];
+      if (uses.size() == 1) return CheckUses({i}, uses, ranks.front());
+      names_left_ -= static_cast<int64_t>(ranks.size());
+      if (names_left_ < 0) return TooMany(family);
+      for (const Rank rank : ranks) on_rank.emplace_back(rank, i);
     }
     std::sort(on_rank.begin(), on_rank.end());
     std::vector<bool> checked(uses.size(), false);  // uses that were alone on a rank

@@ -142,6 +142,7 @@ class Resolver {
     if (!name_.plan.glued && !negative) {
       const auto it = table_.by_skeleton.find(name_.plan.skeleton);
       if (it != table_.by_skeleton.end()) {
+        context_.budget->Charge(static_cast<int64_t>(it->second.size() / 16));
         for (const Entry& entry : it->second) {
           if (Matches(entry)) return Use(entry);
         }

@@ -31,7 +31,7 @@ class ValueTree::Evaluator {
     const ValueSpec& spec = *node.spec;
     if (context_.budget->exhausted()) {
       return context_.Fail(DiagnosticCode::kTooManyPieces, spec.span,
-                           "the layout has more than " + std::to_string(kMaxPieces) + " pieces");
+                           "the value has too many pieces");
     }
     if (out->shape.size() > kMaxDims) {
       return context_.Fail(DiagnosticCode::kTooLarge, spec.span,
@@ -185,6 +185,7 @@ class ValueTree::Evaluator {
     if (!context_.scope->EvalValues(spec.over->range, &values, &failure)) {
       return Fail(failure.code, failure.span, failure.text);
     }
+    context_.budget->Charge(static_cast<int64_t>(values.size() / 16));
     if (values.empty()) {
       return Fail(DiagnosticCode::kEmptyStack, spec.over->range.span,
                   "the stack over '" + spec.over->name +

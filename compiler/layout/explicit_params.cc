@@ -45,7 +45,7 @@ class ExplicitTemplate {
     name_.emplace_back(spec_.param, scope_);
     for (const ExplicitSpec::Piece& piece : spec_.pieces) tensors_.emplace_back(piece.tensor, scope_);
     Instances instances;
-    if (!instances.Build(query, &scope_, &diags_)) return false;
+    if (!instances.Build(query, &scope_, &budget_, &diags_)) return false;
     if (instances.empty()) {
       diags_.Error(DiagnosticCode::kTemplateEmpty, spec_.span,
                    "'" + spec_.param.source + "' has no instance");
@@ -94,6 +94,7 @@ class ExplicitTemplate {
   }
 
   Outcome AddFamily() {
+    if (!budget_.Charge()) return TooManyPieces();
     FamilyDraft draft;
     draft.template_index = index_;
     draft.span = spec_.span;
@@ -117,8 +118,9 @@ class ExplicitTemplate {
   }
 
   Outcome TooManyPieces() {
-    return context_.Fail(DiagnosticCode::kTooManyPieces, spec_.span,
-                         "the layout has more than " + std::to_string(kMaxPieces) + " pieces");
+    diags_.Error(DiagnosticCode::kTooManyPieces, spec_.span,
+                 "the layout has too many pieces up to '" + spec_.param.source + "'");
+    return Outcome::kFailed;
   }
 
   Outcome Ranks(RankList* ranks) {

@@ -248,6 +248,7 @@ void FamilyBuilder::EndTemplate() {
         const RankList& list = layout_.rank_sets[set];
         all.insert(all.end(), list.begin(), list.end());
       }
+      budget_.Charge(static_cast<int64_t>(all.size() / 64));
       std::sort(all.begin(), all.end());
       all.erase(std::unique(all.begin(), all.end()), all.end());
       ranks = layout_.rank_sets.Intern(all);

@@ -4,7 +4,6 @@
 #include <bit>
 #include <string>
 
-#include "compiler/layout/limits.h"
 
 namespace reshard {
 namespace {
@@ -26,8 +25,9 @@ VarMask Bit(size_t variable) { return VarMask{1} << variable; }
 
 class Instances::Builder {
  public:
-  Builder(const InstanceQuery& query, VarScope* scope, Diagnostics* diags, Instances* out)
-      : query_(query), scope_(*scope), diags_(*diags), out_(*out),
+  Builder(const InstanceQuery& query, VarScope* scope, PieceBudget* budget, Diagnostics* diags,
+          Instances* out)
+      : query_(query), scope_(*scope), budget_(*budget), diags_(*diags), out_(*out),
         axes_(query.axis_extents.size()), count_(axes_ + query.loops->size()) {}
 
   bool Build() {
@@ -201,7 +201,7 @@ class Instances::Builder {
     if (!Domain(v, known, &domain)) return false;
     known |= Bit(v);
     for (const int64_t value : domain) {
-      if (--steps_left_ < 0) return TooLarge();
+      if (!budget_.Charge()) return TooLarge();
       scope_.Set(v, value);
       bool holds = true;
       for (const Clause* clause : tests_[depth]) {
@@ -236,8 +236,7 @@ class Instances::Builder {
   bool TooLarge() {
     const Span span = query_.loops->empty() ? Span{} : (*query_.loops)[0].name_span;
     diags_.Error(DiagnosticCode::kTooManyPieces, span,
-                 "the loops and conditions of a template need more than " +
-                     std::to_string(kMaxPieces) + " steps");
+                 "the loops and conditions of the layout have too many values to try");
     failed_ = true;
     return false;
   }
@@ -267,13 +266,13 @@ class Instances::Builder {
 
   const InstanceQuery& query_;
   VarScope& scope_;
+  PieceBudget& budget_;
   Diagnostics& diags_;
   Instances& out_;
   const size_t axes_;
   const size_t count_;
   std::vector<Clause> clauses_;
   std::vector<VarMask> bounds_;  // what each loop's bounds depend on
-  int64_t steps_left_ = kMaxPieces;
   bool failed_ = false;
   // Of the component being built:
   Component* component_ = nullptr;
@@ -284,8 +283,9 @@ class Instances::Builder {
   std::vector<int64_t> tuples_;                    // free values, FreeCount() per tuple
 };
 
-bool Instances::Build(const InstanceQuery& query, VarScope* scope, Diagnostics* diags) {
-  return Builder(query, scope, diags, this).Build();
+bool Instances::Build(const InstanceQuery& query, VarScope* scope, PieceBudget* budget,
+                      Diagnostics* diags) {
+  return Builder(query, scope, budget, diags, this).Build();
 }
 
 bool Instances::empty() const {

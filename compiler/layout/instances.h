@@ -15,6 +15,7 @@
 #include "compiler/frontend/layout_spec.h"
 #include "compiler/layout/ranges.h"
 #include "compiler/layout/scope.h"
+#include "compiler/layout/view.h"
 
 namespace reshard {
 
@@ -33,9 +34,11 @@ using InstanceBox = std::vector<Run>;  // by variable; axes that are not fixed: 
 
 class Instances {
  public:
-  // Finds all instances. Loops that do not stay independent become fixed: see fixed().
+  // Finds all instances. Loops that do not stay independent become fixed: see fixed(). Each value
+  // that is tried is charged to the budget.
   // Returns false after an error was reported.
-  [[nodiscard]] bool Build(const InstanceQuery& query, VarScope* scope, Diagnostics* diags);
+  [[nodiscard]] bool Build(const InstanceQuery& query, VarScope* scope, PieceBudget* budget,
+                           Diagnostics* diags);
 
   VarMask fixed() const { return fixed_; }
   bool empty() const;

@@ -2,6 +2,8 @@
 #ifndef RESHARD_COMPILER_LAYOUT_LAYOUT_H_
 #define RESHARD_COMPILER_LAYOUT_LAYOUT_H_
 
+#include <cstdint>
+
 #include "compiler/diag/diagnostics.h"
 #include "compiler/frontend/layout_spec.h"
 #include "compiler/layout/layout_data.h"
@@ -10,9 +12,10 @@
 
 namespace reshard {
 
-// Resolves one side. `pieces` beyond kMaxPieces are the error `too-many-pieces`.
+// Resolves one side. Every piece made and value tried is charged to `max_pieces`; more are the error
+// `too-many-pieces`.
 [[nodiscard]] bool BuildLayout(const LayoutSpec& spec, const LogicalTable& table,
-                               Diagnostics* diags, Layout* out);
+                               Diagnostics* diags, Layout* out, int64_t max_pieces = kMaxPieces);
 
 // Checks that need a finished layout: `expect` points and `scale_of` alignment.
 [[nodiscard]] bool CheckExpectations(const LayoutSpec& spec, const LogicalTable& table,

@@ -26,8 +26,9 @@ std::vector<size_t> OrderLoops(const VarScope& scope, const std::vector<LoopSpec
 }  // namespace
 
 LoopBoxes::LoopBoxes(const SpecScope& globals, const std::vector<LoopSpec>& loops,
-                     std::vector<const NameExpr*> names, const std::vector<Expr>& also)
-    : scope_(globals), loops_(loops) {
+                     std::vector<const NameExpr*> names, const std::vector<Expr>& also,
+                     int64_t* assignments_left)
+    : scope_(globals), loops_(loops), assignments_left_(*assignments_left) {
   for (const LoopSpec& loop : loops) scope_.Add(loop.name);
   order_ = OrderLoops(scope_, loops);
   VarMask written_out = 0;
@@ -65,8 +66,9 @@ bool LoopBoxes::Walk(size_t depth, Diagnostics* diags, LoopBox* box,
                      const std::function<bool(const LoopBox&)>& visit) {
   if (depth == order_.size()) {
     if (--assignments_left_ >= 0) return visit(*box);
-    diags->Error(DiagnosticCode::kTooLarge, loops_[0].name_span,
-                 "a template has more than " + std::to_string(kMaxLoopValues) + " instances");
+    diags->Error(DiagnosticCode::kTooLarge, loops_.empty() ? Span{} : loops_[0].name_span,
+                 "there are more than " + std::to_string(kMaxTableEntries) +
+                     " logical tensors that no template takes together");
     return false;
   }
   const size_t loop = order_[depth];

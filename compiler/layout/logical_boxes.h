@@ -38,9 +38,10 @@ struct LoopBox {
 class LoopBoxes {
  public:
   // `names` are all names that the caller will box; `also` are further expressions that must not
-  // depend on a range.
+  // depend on a range. Each assignment takes one of `assignments_left`.
   LoopBoxes(const SpecScope& globals, const std::vector<LoopSpec>& loops,
-            std::vector<const NameExpr*> names, const std::vector<Expr>& also);
+            std::vector<const NameExpr*> names, const std::vector<Expr>& also,
+            int64_t* assignments_left);
 
   // Calls `visit(box)` for each assignment until it returns false; stops with an error when the
   // loops are too large or cannot be evaluated.
@@ -65,7 +66,7 @@ class LoopBoxes {
   const std::vector<LoopSpec>& loops_;
   std::vector<size_t> order_;  // of loops: each after those that its bounds use
   VarMask ranged_ = 0;         // loops that stay ranges
-  int64_t assignments_left_ = kMaxLoopValues;
+  int64_t& assignments_left_;  // shared by all templates of a table
 };
 
 }  // namespace reshard

@@ -53,14 +53,11 @@ class TableBuilder {
   bool AddAliases(const LayoutSpec& spec, const SpecScope& globals) {
     std::vector<const AliasSpec*> waiting;
     for (const AliasSpec& alias : spec.aliases) waiting.push_back(&alias);
-    int64_t tries_left = kMaxLoopValues;
+    int64_t tries_left = kMaxTableEntries;
     while (!waiting.empty()) {
       std::vector<const AliasSpec*> later;
       for (const AliasSpec* alias : waiting) {
-        if (--tries_left < 0) {
-          diags_.Error(DiagnosticCode::kTooLarge, alias->span, "too many aliases of aliases");
-          return false;
-        }
+        if (--tries_left < 0) return TooManyAliases(*alias);
         bool unknown = false;
         if (!AddAlias(*alias, globals, &unknown)) return false;
         if (unknown) later.push_back(alias);
@@ -92,7 +89,7 @@ class TableBuilder {
       names.push_back(&spec.scale_of->tensor);
       also.insert(also.end(), spec.scale_of->block.begin(), spec.scale_of->block.end());
     }
-    LoopBoxes loops(globals, spec.loops, names, also);
+    LoopBoxes loops(globals, spec.loops, names, also, &entries_left_);
     const NamePlan plan = PlanName(spec.name);
     return loops.ForEach(&diags_, [&](const LoopBox& box) {
       SuperTensor super;
@@ -235,19 +232,18 @@ class TableBuilder {
       return true;
     }
     // The other side knows some of these tensors. Those that it does not are added one by one.
-    int64_t missing_budget = kMaxLoopValues;
-    return AddMissing(super, box, known, 0, &missing_budget);
+    return AddMissing(super, box, known);
   }
 
   // Splits `box` along its slots until a part is known as a whole or not at all.
-  bool AddMissing(const SuperTensor& super, const NameBox& box, const std::vector<Entry>& known,
-                  size_t depth, int64_t* budget) {
+  bool AddMissing(const SuperTensor& super, const NameBox& box, const std::vector<Entry>& known) {
     std::vector<Entry> touching;
     for (const Entry& entry : known) {
       if (Contains(entry, box)) return true;
       if (Overlap(entry, box)) touching.push_back(entry);
     }
-    if (--*budget < 0) {
+    entries_left_ -= static_cast<int64_t>(known.size() / 16 + 1);
+    if (entries_left_ < 0) {
       diags_.Error(DiagnosticCode::kTooLarge, super.declared,
                    "the sides declare too many tensors in different ways");
       return false;
@@ -269,8 +265,7 @@ class TableBuilder {
         NameBox low = box, high = box;
         low.slots[i].end = cut;
         high.slots[i].begin = cut;
-        return AddMissing(super, low, touching, depth + 1, budget) &&
-               AddMissing(super, high, touching, depth + 1, budget);
+        return AddMissing(super, low, touching) && AddMissing(super, high, touching);
       }
     }
     return true;
@@ -332,7 +327,7 @@ class TableBuilder {
   }
 
   bool AddAlias(const AliasSpec& alias, const SpecScope& globals, bool* unknown) {
-    LoopBoxes loops(globals, alias.loops, {&alias.name, &alias.of}, {});
+    LoopBoxes loops(globals, alias.loops, {&alias.name, &alias.of}, {}, &entries_left_);
     const NamePlan name_plan = PlanName(alias.name);
     const NamePlan of_plan = PlanName(alias.of);
     return loops.ForEach(&diags_, [&](const LoopBox& box) {
@@ -341,6 +336,12 @@ class TableBuilder {
       if (!loops.Box(alias.of, of_plan, box, &diags_, &of)) return false;
       return AddAliasBox(alias, name, of, unknown);
     });
+  }
+
+  bool TooManyAliases(const AliasSpec& alias) {
+    diags_.Error(DiagnosticCode::kTooLarge, alias.span,
+                 "the aliases up to '" + alias.name.source + "' lead to too many names");
+    return false;
   }
 
   // `name` and `of` walk the same ranges.
@@ -354,6 +355,7 @@ class TableBuilder {
         // Several entries, or none: look at each tensor alone.
         bool good = true;
         for (int64_t v = 0; good && v < of.slots[i].end - of.slots[i].begin; ++v) {
+          if (--entries_left_ < 0) return TooManyAliases(alias);
           good = AddAliasBox(alias, Pick(name, of.slots[i].range, v), Pick(of, of.slots[i].range, v),
                              unknown);
         }
@@ -495,6 +497,7 @@ class TableBuilder {
   LogicalTable& table_;
   Side side_ = Side::kSource;
   size_t first_of_side_ = 0;
+  int64_t entries_left_ = kMaxTableEntries;
   std::unordered_map<std::string, std::vector<Entry>> singles_;  // by skeleton
   std::vector<Pending> pending_;
 };

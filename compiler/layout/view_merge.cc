@@ -107,8 +107,10 @@ bool MergeAlong(size_t dim, std::vector<ViewPiece>* pieces) {
 void MergePieces(View* view) {
   for (ViewPiece& piece : view->pieces) MergeDigits(&piece.digits);
   if (view->pieces.size() < 2) return;
+  // Merging along one dim can make pieces equal that then merge along another.
+  constexpr int kPasses = 4;
   bool again = true;
-  while (again && view->pieces.size() > 1) {
+  for (int pass = 0; pass < kPasses && again && view->pieces.size() > 1; ++pass) {
     again = false;
     for (size_t d = 0; d < view->shape.size(); ++d) {
       if (MergeAlong(d, &view->pieces)) again = true;
