@@ -51,16 +51,15 @@ class Fitter {
       if (digit.stride % unit_[d] != 0) return CutToCounts(std::move(piece), i);
       const int64_t step = digit.stride / unit_[d];
       reach[d] += (digit.extent - 1) * step;
-      fitted.digits.push_back({digit.extent, static_cast<uint32_t>(d), step, digit.axis,
-                               digit.tensor_step});
+      fitted.digits.push_back(
+          {digit.extent, static_cast<uint32_t>(d), step, digit.axis, digit.tensor_step});
     }
     for (size_t d = shape_.size(); d-- > 0;) {
       if (reach[d] < shape_[d]) continue;
       size_t widest = piece.digits.size();
       for (size_t i = 0; i < piece.digits.size(); ++i) {
         if (fitted.digits[i].dim != d) continue;
-        if (widest == piece.digits.size() ||
-            piece.digits[i].stride > piece.digits[widest].stride) {
+        if (widest == piece.digits.size() || piece.digits[i].stride > piece.digits[widest].stride) {
           widest = i;
         }
       }

@@ -18,8 +18,7 @@ bool Fail(std::string* error, std::string text) {
 }
 
 // "64-127,130"
-bool ParseRankList(std::string_view text, std::string* error,
-                          std::vector<uint32_t>* out) {
+bool ParseRankList(std::string_view text, std::string* error, std::vector<uint32_t>* out) {
   const std::string whole(text);
   const char* at = text.data();
   const char* const end = text.data() + text.size();
@@ -40,8 +39,8 @@ bool ParseRankList(std::string_view text, std::string* error,
   }
 }
 
-bool AddPiece(const ExplicitSpec::Piece& spec, const NaiveTensors& tensors,
-              const NaiveScope& scope, NaiveView* view, std::string* error) {
+bool AddPiece(const ExplicitSpec::Piece& spec, const NaiveTensors& tensors, const NaiveScope& scope,
+              NaiveView* view, std::string* error) {
   const std::optional<std::string> name = scope.Name(spec.tensor, error);
   if (!name) return false;
   const std::optional<uint32_t> tensor = tensors.Find(*name);
@@ -57,8 +56,9 @@ bool AddPiece(const ExplicitSpec::Piece& spec, const NaiveTensors& tensors,
   for (const ExplicitSpec::Run& run : spec.src) {
     const std::optional<int64_t> start = scope.Value(run.start, error);
     const std::optional<int64_t> length = start ? scope.Value(run.extent, error) : start;
-    const std::optional<int64_t> step =
-        !length ? length : run.step ? scope.Value(run.step, error) : std::optional<int64_t>(1);
+    const std::optional<int64_t> step = !length    ? length
+                                        : run.step ? scope.Value(run.step, error)
+                                                   : std::optional<int64_t>(1);
     if (!step) return false;
     piece.from.push_back(*start);
     lengths.push_back(*length);
@@ -171,7 +171,8 @@ bool AddNaiveExplicit(const ExplicitSpec& spec, uint32_t rank, const NaiveTensor
   param.name = *std::move(name);
   param.view.dtype = spec.dtype;
   for (const ExplicitSpec::Piece& piece : spec.pieces) {
-    if (!AddPiece(piece, tensors, scope, &param.view, error)) return Fail(error, "param '" + param.name + "': " + *error);
+    if (!AddPiece(piece, tensors, scope, &param.view, error))
+      return Fail(error, "param '" + param.name + "': " + *error);
   }
   if (spec.fill) {
     const uint32_t fill = *spec.fill == FillRule::kZero ? kNaiveZeroFill : kNaiveKeepFill;

@@ -255,7 +255,8 @@ class NaiveLayout::Impl {
       param.view.dtype = spec.external->dtype;
       if (!scope.Values(spec.external->shape, error, &param.view.shape)) return false;
     } else {
-      if (!Evaluate(*spec.value, instance, &param.view, error)) return Fail(error, "param '" + param.name + "': " + *error);
+      if (!Evaluate(*spec.value, instance, &param.view, error))
+        return Fail(error, "param '" + param.name + "': " + *error);
       if (spec.has_placements &&
           !ApplyPlacements(spec, instance->mesh, instance->coords, &instance->ops, &param.view)) {
         *error = instance->ops.error();
@@ -292,11 +293,16 @@ class NaiveLayout::Impl {
   bool EvaluateOp(const ValueSpec& value, Instance* instance, NaiveView* out,
                   std::string* error) const {
     switch (value.op) {
-      case ValueOp::kTensor: return EvaluateTensor(value, instance, out, error);
-      case ValueOp::kCat: return EvaluateCat(value, instance, out, error);
-      case ValueOp::kGroupCat: return EvaluateGroupCat(value, instance, out, error);
-      case ValueOp::kStack: return EvaluateStack(value, instance, out, error);
-      default: break;
+      case ValueOp::kTensor:
+        return EvaluateTensor(value, instance, out, error);
+      case ValueOp::kCat:
+        return EvaluateCat(value, instance, out, error);
+      case ValueOp::kGroupCat:
+        return EvaluateGroupCat(value, instance, out, error);
+      case ValueOp::kStack:
+        return EvaluateStack(value, instance, out, error);
+      default:
+        break;
     }
     if (!Evaluate(value.inputs.at(0), instance, out, error)) return false;
     if (value.op == ValueOp::kPermute) return EvaluatePermute(value, instance, out, error);
@@ -308,8 +314,10 @@ class NaiveLayout::Impl {
     const std::optional<size_t> dim = Dim(value.dim, out->shape.size(), *instance, error);
     if (!dim) return false;
     switch (value.op) {
-      case ValueOp::kShard: return EvaluateShard(value, *dim, instance, out, error);
-      case ValueOp::kPad: return EvaluatePad(value, *dim, instance, out, error);
+      case ValueOp::kShard:
+        return EvaluateShard(value, *dim, instance, out, error);
+      case ValueOp::kPad:
+        return EvaluatePad(value, *dim, instance, out, error);
       case ValueOp::kSlice: {
         const std::optional<int64_t> start = instance->scope.Value(*value.start, error);
         const std::optional<int64_t> stop =
@@ -364,8 +372,8 @@ class NaiveLayout::Impl {
     for (int64_t group = 0; group < *groups; ++group) {
       for (const NaiveView& view : views) {
         if (*dim >= view.shape.size() || view.shape[*dim] % *groups != 0) {
-          return Fail(error, "an input of 'group_cat' has no " + std::to_string(*groups) +
-                                 " equal parts");
+          return Fail(error,
+                      "an input of 'group_cat' has no " + std::to_string(*groups) + " equal parts");
         }
         const int64_t part = view.shape[*dim] / *groups;
         if (!instance->ops.Slice(*dim, group * part, (group + 1) * part, 1,
@@ -451,8 +459,8 @@ class NaiveLayout::Impl {
     int64_t count = 0;
     if (value.replicate_if_fewer && units < parts) {
       if (units == 0 || parts % units != 0) {
-        return Fail(error, std::to_string(parts) + " ranks do not share " +
-                               std::to_string(units) + " units evenly");
+        return Fail(error, std::to_string(parts) + " ranks do not share " + std::to_string(units) +
+                               " units evenly");
       }
       first = part / (parts / units);
       count = 1;
@@ -498,9 +506,7 @@ std::optional<std::vector<int64_t>> NaiveLayout::Coordinates(std::string_view me
   return found == nullptr ? std::nullopt : found->Coordinates(rank);
 }
 
-std::vector<int64_t> NaiveLayout::Signature(uint32_t rank) const {
-  return impl_->Signature(rank);
-}
+std::vector<int64_t> NaiveLayout::Signature(uint32_t rank) const { return impl_->Signature(rank); }
 
 bool NaiveLayout::Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error) const {
   return impl_->Params(rank, out, error);

@@ -97,7 +97,8 @@ TEST_CASE("DeepSeek-V3 under TP32: bytes by the closed form of its shapes") {
                             (128 * 192 * 1536 + 128 * 256 * 512 + hidden * 128 * 128) / tp;
   const int64_t dense = 3 * 18432 * hidden / tp;
   const int64_t moe = 256 * hidden + 257 * 3 * 2048 * hidden / tp;
-  const int64_t bf16 = 2 * (2 * 129280 * hidden / tp + hidden + 61 * attention + 3 * dense + 58 * moe);
+  const int64_t bf16 =
+      2 * (2 * 129280 * hidden / tp + hidden + 61 * attention + 3 * dense + 58 * moe);
   const int64_t f32 = 4 * 58 * 256;
   const Totals totals = Count(destination, {256, 300, 511});
   CHECK(totals.least_bytes == bf16 + f32);
@@ -160,7 +161,8 @@ TEST_CASE("an explicit param's fill is what its pieces leave") {
 }
 
 TEST_CASE("ranks with equal signatures store the same, others do not") {
-  for (const std::string name : {"all_keys", "toy_train", "toy_infer_explicit", "qwen3_235b_train"}) {
+  for (const std::string name :
+       {"all_keys", "toy_train", "toy_infer_explicit", "qwen3_235b_train"}) {
     CAPTURE(name);
     const LayoutSpec spec = ReadExample(name);
     NaiveTensors tensors;

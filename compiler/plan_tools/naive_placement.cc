@@ -66,8 +66,7 @@ bool Replay(const std::vector<PlacementSpec>& placements, const std::vector<size
     }
     std::vector<NaiveView> parts;
     // Chunks behind the end of the dim are empty.
-    const int64_t chunks =
-        std::min(placement.split_factor, std::max<int64_t>(1, view->shape[dim]));
+    const int64_t chunks = std::min(placement.split_factor, std::max<int64_t>(1, view->shape[dim]));
     for (int64_t chunk = 0; chunk < chunks; ++chunk) {
       NaiveView& part = parts.emplace_back(*view);
       if (!Chunk(dim, placement.split_factor, chunk, ops, &part)) return false;
@@ -83,9 +82,8 @@ using Reading = bool (*)(const std::vector<PlacementSpec>&, const std::vector<si
 
 // The indices of a dim of `extent` that a reading keeps, in order, as runs of (first, count).
 bool RunsAlong(Reading read, size_t dim, int64_t extent, std::vector<PlacementSpec> placements,
-               std::vector<size_t> dims, const NaiveMesh& mesh,
-               const std::vector<int64_t>& coords, NaiveOps* ops,
-               std::vector<std::pair<int64_t, int64_t>>* out) {
+               std::vector<size_t> dims, const NaiveMesh& mesh, const std::vector<int64_t>& coords,
+               NaiveOps* ops, std::vector<std::pair<int64_t, int64_t>>* out) {
   for (size_t axis = 0; axis < placements.size(); ++axis) {
     if (dims[axis] != dim) placements[axis].kind = Kind::kReplicate;
     dims[axis] = 0;

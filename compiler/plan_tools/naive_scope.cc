@@ -126,8 +126,9 @@ bool NaiveScope::Range(const RangeExpr& range, std::string* error,
       continue;
     }
     const std::optional<int64_t> end = Value(part.end, error);
-    const std::optional<int64_t> step =
-        !end ? end : part.step ? Value(part.step, error) : std::optional<int64_t>(1);
+    const std::optional<int64_t> step = !end        ? end
+                                        : part.step ? Value(part.step, error)
+                                                    : std::optional<int64_t>(1);
     if (!step) return false;
     if (*step < 1) return Fail(error, "a range has the step " + std::to_string(*step));
     for (int64_t value = *begin; value < *end;) {

@@ -240,8 +240,7 @@ bool NaiveOps::Stack(size_t dim, std::vector<NaiveView> views, NaiveView* out) {
                   ShapeText(views[i].shape));
     }
     for (NaivePiece& piece : views[i].pieces) {
-      piece.at.insert(piece.at.begin() + static_cast<std::ptrdiff_t>(dim),
-                      static_cast<int64_t>(i));
+      piece.at.insert(piece.at.begin() + static_cast<std::ptrdiff_t>(dim), static_cast<int64_t>(i));
       for (NaiveDigit& digit : piece.digits) digit.dim += digit.dim >= dim ? 1 : 0;
       stacked.pieces.push_back(std::move(piece));
     }
@@ -306,7 +305,8 @@ bool NaiveOps::Reshape(std::vector<int64_t> shape, NaiveView* view) {
     }
     const size_t before = reshaped.pieces.size();
     if (!FitToShape(std::move(linear), reshaped.shape,
-                    static_cast<size_t>(std::clamp<int64_t>(budget_, 0, kMaxCuts)), &reshaped.pieces)) {
+                    static_cast<size_t>(std::clamp<int64_t>(budget_, 0, kMaxCuts)),
+                    &reshaped.pieces)) {
       return Charge(SIZE_MAX / 4);
     }
     for (size_t i = before; i < reshaped.pieces.size(); ++i) {

@@ -50,7 +50,8 @@ Dense Fill(std::vector<int64_t> shape, Source source) {
 // Lists a view's elements; checks that its pieces cover each of them once.
 Dense Expand(const NaiveView& view, const std::vector<std::vector<int64_t>>& tensor_shapes) {
   constexpr int64_t kNothing = -9;
-  Dense dense = {view.shape, std::vector<int64_t>(static_cast<size_t>(Product(view.shape)), kNothing)};
+  Dense dense = {view.shape,
+                 std::vector<int64_t>(static_cast<size_t>(Product(view.shape)), kNothing)};
   for (const NaivePiece& piece : view.pieces) {
     std::vector<int64_t> extents;
     for (const NaiveDigit& digit : piece.digits) extents.push_back(digit.extent);
@@ -93,9 +94,8 @@ class Twin {
     shapes_.push_back(shape);
     NaiveView view;
     REQUIRE(ops_.Whole(tensor, shape, DType::kF32, &view));
-    Dense dense = Fill(shape, [&](const std::vector<int64_t>& at) {
-      return tensor * 1000000 + Ravel(at, shape);
-    });
+    Dense dense = Fill(
+        shape, [&](const std::vector<int64_t>& at) { return tensor * 1000000 + Ravel(at, shape); });
     return {std::move(view), std::move(dense)};
   }
 
@@ -253,10 +253,12 @@ TEST_CASE("what cannot be done says why") {
         "index 6 is outside an extent of 6");
   CHECK(error([](NaiveOps& ops, NaiveView* view) { return ops.Pad(0, 3, kNaiveZeroFill, view); }) ==
         "cannot pad an extent of 4 to 3");
-  CHECK(error([](NaiveOps& ops, NaiveView* view) { return ops.Permute({0, 0}, view); }) ==
-        "'permute' does not list each of 2 dims once");
-  CHECK(error([](NaiveOps& ops, NaiveView* view) { return ops.Reshape({5, 5}, view); }) ==
-        "cannot reshape [4, 6] to [5, 5]");
+  CHECK(error([](NaiveOps& ops, NaiveView* view) {
+          return ops.Permute({0, 0}, view);
+        }) == "'permute' does not list each of 2 dims once");
+  CHECK(error([](NaiveOps& ops, NaiveView* view) {
+          return ops.Reshape({5, 5}, view);
+        }) == "cannot reshape [4, 6] to [5, 5]");
   CHECK(error([](NaiveOps& ops, NaiveView* view) {
           return ops.Whole(0, {int64_t{1} << 40, int64_t{1} << 40}, DType::kF32, view);
         }).ends_with("has too many elements"));

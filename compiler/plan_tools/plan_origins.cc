@@ -263,10 +263,9 @@ std::optional<OriginDifference> PlanOrigins::CompareRefined(const SuperDims& dim
   todo.push_back(std::move(piece));
   while (!todo.empty() && --*work > 0) {
     // Strides are positive: the least first byte of all parts is where to look first.
-    const auto lowest =
-        std::min_element(todo.begin(), todo.end(), [](const NaivePiece& a, const NaivePiece& b) {
-          return a.from[0] < b.from[0];
-        });
+    const auto lowest = std::min_element(
+        todo.begin(), todo.end(),
+        [](const NaivePiece& a, const NaivePiece& b) { return a.from[0] < b.from[0]; });
     NaivePiece next = std::move(*lowest);
     todo.erase(lowest);
     // The window that has the first element at its byte.
@@ -317,8 +316,7 @@ std::optional<OriginDifference> PlanOrigins::CompareRefined(const SuperDims& dim
 
 std::optional<OriginDifference> PlanOrigins::Compare(uint32_t family, int64_t instance,
                                                      const NaiveParam& param,
-                                                     const NaivePiece& piece,
-                                                     int64_t* work) const {
+                                                     const NaivePiece& piece, int64_t* work) const {
   const Entry& entry = entries_[piece.tensor];
   OriginDifference first;
   first.index = piece.from;

@@ -15,8 +15,8 @@ namespace reshard {
 
 // One element that a plan places elsewhere than the inputs do.
 struct OriginDifference {
-  int64_t byte = 0;             // in the param's buffer
-  std::vector<int64_t> index;   // of the element that the inputs put there
+  int64_t byte = 0;            // in the param's buffer
+  std::vector<int64_t> index;  // of the element that the inputs put there
 };
 
 class PlanOrigins {
@@ -70,18 +70,17 @@ class PlanOrigins {
   bool Refine(const SuperDims& dims, const NaiveParam& param, const NaivePiece& piece,
               std::vector<NaivePiece>* out) const;
   std::optional<OriginDifference> CompareRefined(const SuperDims& dims,
-                                                 const std::vector<Window>& windows,
-                                                 uint32_t super, NaivePiece piece,
-                                                 int64_t* work) const;
+                                                 const std::vector<Window>& windows, uint32_t super,
+                                                 NaivePiece piece, int64_t* work) const;
   const PlanDimRange& DimOf(const PlanPlace& place, size_t dim) const {
     return plan_.place_dims[place.first_dim + dim];
   }
 
   const Plan& plan_;
-  std::vector<SuperDims> dims_;                        // per super-tensor
+  std::vector<SuperDims> dims_;  // per super-tensor
   std::vector<std::vector<uint32_t>> family_places_;
   std::vector<std::vector<uint32_t>> family_fills_;
-  std::vector<Entry> entries_;                         // per tensor of NaiveTensors
+  std::vector<Entry> entries_;  // per tensor of NaiveTensors
 };
 
 }  // namespace reshard

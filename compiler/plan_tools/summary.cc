@@ -5,6 +5,8 @@
 #include <set>
 #include <vector>
 
+#include "compiler/plan_tools/json_text.h"
+#include "compiler/plan_tools/loads.h"
 #include "compiler/plan_tools/units.h"
 
 namespace reshard {
@@ -48,22 +50,6 @@ std::string DescribeDomains(const Plan& plan, const std::vector<uint32_t>& domai
   return text;
 }
 
-// Ranks of `ranks` per domain index, rising, each once.
-std::vector<uint32_t> DomainsOf(const std::vector<uint32_t>& domain_of_site, const Plan& plan,
-                                const RankList& ranks) {
-  std::vector<uint32_t> domains;
-  size_t site = 0;
-  for (const Rank rank : ranks) {
-    while (site < plan.sites.size() && plan.sites[site].rank < rank) ++site;
-    if (site < plan.sites.size() && plan.sites[site].rank == rank) {
-      domains.push_back(domain_of_site[site]);
-    }
-  }
-  std::sort(domains.begin(), domains.end());
-  domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
-  return domains;
-}
-
 }  // namespace
 
 std::string DescribeCut(const Plan& plan, const PlanCut& cut) {
@@ -87,19 +73,10 @@ PlanSummary Summarize(const Plan& plan) {
   summary.source.ranks = static_cast<int64_t>(ranks[0].size());
   summary.destination.ranks = static_cast<int64_t>(ranks[1].size());
 
-  std::vector<uint32_t> domain_of_site;
-  for (const PlanSite& site : plan.sites) domain_of_site.push_back(site.domain);
-  std::set<uint32_t> fed;
-  for (const PlanClass& cls : plan.classes) {
-    const std::vector<uint32_t> have = DomainsOf(domain_of_site, plan, plan.rank_sets[cls.holders]);
-    const std::vector<uint32_t> need = DomainsOf(domain_of_site, plan, plan.rank_sets[cls.needers]);
-    for (const uint32_t domain : need) {
-      if (std::binary_search(have.begin(), have.end(), domain)) continue;
-      fed.insert(domain);
-      summary.needed_network_bytes += cls.bytes;
-    }
+  for (const DomainLoads& domain : ComputeLoads(plan).domains) {
+    summary.needed_network_bytes += domain.needed_bytes;
+    if (domain.needed_bytes > 0) ++summary.domains_fed;
   }
-  summary.domains_fed = static_cast<int64_t>(fed.size());
   if (!plan.cuts.empty()) summary.binding_cut = DescribeCut(plan, plan.cuts.front());
   const PlanTotals& totals = plan.header.totals;
   if (totals.bound_ns > 0) {
@@ -125,7 +102,8 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
   row("network") << FormatBytes(totals.network_bytes) << " in " << FormatCount(totals.messages)
                  << " messages";
   if (summary.needed_network_bytes > 0) {
-    out << " into " << FormatCount(summary.domains_fed) << " domains, "
+    out << " into " << FormatCount(summary.domains_fed)
+        << (summary.domains_fed == 1 ? " domain, " : " domains, ")
         << FormatRatio(static_cast<double>(totals.network_bytes) /
                        static_cast<double>(summary.needed_network_bytes))
         << "x what they need";
@@ -134,13 +112,39 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
   row("scale-up") << FormatBytes(totals.scaleup_bytes) << " between ranks of a domain, "
                   << FormatBytes(totals.local_bytes) << " inside ranks\n";
   row("time") << FormatNanoseconds(totals.predicted_ns) << " predicted in "
-              << FormatCount(totals.rounds) << " rounds\n";
+              << FormatCount(totals.rounds) << (totals.rounds == 1 ? " round\n" : " rounds\n");
   if (totals.bound_ns > 0) {
     row("bound") << FormatNanoseconds(totals.bound_ns) << " (" << summary.binding_cut << "), ratio "
                  << FormatRatio(summary.ratio) << "\n";
   }
   row("staging") << FormatBinary(totals.max_staging_bytes) << " on the busiest rank\n";
   row("plan") << FormatBytes(plan_bytes) << "\n";
+}
+
+void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,
+                  JsonWriter* json) {
+  const PlanTotals& totals = plan.header.totals;
+  json->Field("tensors", summary.tensors);
+  json->Field("classes", static_cast<int64_t>(plan.classes.size()));
+  for (const bool source : {true, false}) {
+    const SideSummary& side = source ? summary.source : summary.destination;
+    json->BeginObject(source ? "source" : "destination");
+    json->Field("ranks", side.ranks);
+    json->Field("params", side.params);
+    json->Field("bytes", side.bytes);
+    json->End();
+  }
+  json->Field("network_bytes", totals.network_bytes);
+  json->Field("needed_network_bytes", summary.needed_network_bytes);
+  json->Field("scaleup_bytes", totals.scaleup_bytes);
+  json->Field("local_bytes", totals.local_bytes);
+  json->Field("messages", totals.messages);
+  json->Field("rounds", static_cast<int64_t>(totals.rounds));
+  json->Field("predicted_ns", totals.predicted_ns);
+  json->Field("bound_ns", totals.bound_ns);
+  json->Field("binding_cut", summary.binding_cut);
+  json->Field("max_staging_bytes", totals.max_staging_bytes);
+  json->Field("plan_bytes", plan_bytes);
 }
 
 }  // namespace reshard

@@ -10,6 +10,8 @@
 
 namespace reshard {
 
+class JsonWriter;
+
 struct SideSummary {
   int64_t ranks = 0;
   int64_t params = 0;  // param buffers, all ranks together
@@ -33,6 +35,10 @@ std::string DescribeCut(const Plan& plan, const PlanCut& cut);
 // The lines that `compile` and `show` open with.
 void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,
                   std::ostream& out);
+
+// The same as fields of the object that is open in `json`.
+void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,
+                  JsonWriter* json);
 
 }  // namespace reshard
 

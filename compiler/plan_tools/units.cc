@@ -98,6 +98,8 @@ std::string FormatRate(int64_t bytes_per_s) {
   return Trimmed(static_cast<double>(bytes_per_s) / 1e9, 3) + " GB/s";
 }
 
+std::string FormatPercent(double part) { return Fixed(part * 100, 1) + " %"; }
+
 std::string FormatRatio(double ratio) { return Fixed(ratio, 3); }
 
 }  // namespace reshard

@@ -18,6 +18,7 @@ std::string FormatBinary(int64_t bytes);      // "64 MiB", "192.5 MiB": for memo
 std::string FormatCount(int64_t count);       // "36,945"
 std::string FormatNanoseconds(int64_t ns);    // "3.362 s", "20.0 us"
 std::string FormatRate(int64_t bytes_per_s);  // "50 GB/s"
+std::string FormatPercent(double part);       // "98.4 %"
 std::string FormatRatio(double ratio);        // "1.021"
 
 }  // namespace reshard

@@ -32,6 +32,7 @@ TEST_CASE("numbers for people") {
   CHECK(FormatNanoseconds(3'362'000'000) == "3.362 s");
   CHECK(FormatRate(50'000'000'000) == "50 GB/s");
   CHECK(FormatRate(23'500'000'000) == "23.5 GB/s");
+  CHECK(FormatPercent(0.984) == "98.4 %");
   CHECK(FormatRatio(1.0206) == "1.021");
 }
 

@@ -279,11 +279,11 @@ class Comparison {
     }
     if (!least) return true;
     const int64_t element = least->byte / DTypeBytes(param.view.dtype);
-    Report(Where(rank, param.name),
-           "element " + IndexText(Unravel(element, param.view.shape)) + " is " +
-               origins_.Describe(index, instance, least->byte) + " in the plan, '" +
-               tensors_.tensors()[least_piece->tensor].name + "' " + IndexText(least->index) +
-               " in the inputs");
+    Report(Where(rank, param.name), "element " + IndexText(Unravel(element, param.view.shape)) +
+                                        " is " + origins_.Describe(index, instance, least->byte) +
+                                        " in the plan, '" +
+                                        tensors_.tensors()[least_piece->tensor].name + "' " +
+                                        IndexText(least->index) + " in the inputs");
     return false;
   }
 
@@ -295,13 +295,13 @@ class Comparison {
     const int64_t plan_keep = origins_.FillBytes(index, PlanFillRule::kKeep);
     const bool source = plan_.families[index].side == PlanSide::kSource;
     // A source's padding is never written.
-    const bool same = source ? zero + keep == plan_zero + plan_keep
-                             : zero == plan_zero && keep == plan_keep;
+    const bool same =
+        source ? zero + keep == plan_zero + plan_keep : zero == plan_zero && keep == plan_keep;
     if (!same) {
-      Report(Where(rank, param.name),
-             "the plan zeroes " + std::to_string(plan_zero) + " bytes of it and keeps " +
-                 std::to_string(plan_keep) + ", the inputs " + std::to_string(zero) + " and " +
-                 std::to_string(keep));
+      Report(Where(rank, param.name), "the plan zeroes " + std::to_string(plan_zero) +
+                                          " bytes of it and keeps " + std::to_string(plan_keep) +
+                                          ", the inputs " + std::to_string(zero) + " and " +
+                                          std::to_string(keep));
       return false;
     }
     if (source || zero == 0 || keep == 0) return true;

@@ -1,9 +1,9 @@
 // VerifyInputs: is this the plan of these inputs?
 //
 // The verifier of runtime/plan proves that a plan is consistent; it cannot see that two experts of
-// equal shape are swapped. Here every param of a rank is derived anew from the layouts, by the naive
-// interpreter, and compared with what the plan says of it: name, shape, dtype, and for every byte
-// the tensor element that it holds. All ranks of a side are compared when they have at most
+// equal shape are swapped. Here every param of a rank is derived anew from the layouts, by the
+// naive interpreter, and compared with what the plan says of it: name, shape, dtype, and for every
+// byte the tensor element that it holds. All ranks of a side are compared when they have at most
 // InputsOptions::full_ranks different contents (replicas are compared once), else a fixed sample of
 // them; the report states which.
 #ifndef RESHARD_COMPILER_PLAN_TOOLS_VERIFY_INPUTS_H_

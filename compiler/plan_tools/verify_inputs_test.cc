@@ -62,7 +62,8 @@ std::string ExpertDestination(const std::string& even = "0..4..2",
                     even + R"("},"in":{"op":"pad","to":7,"in":"layers.{l}.experts.{e}.w"}}},
    {"for":{"l":"1..3"},"where":["s==1"],"name":"layers.{l}.experts.w","mesh":"m",
     "value":{"op":"stack","over":{"e":")" +
-                    odd + R"("},"in":{"op":"permute","dims":[1,0],"in":"layers.{l}.experts.{e}.w"}}},
+                    odd +
+                    R"("},"in":{"op":"permute","dims":[1,0],"in":"layers.{l}.experts.{e}.w"}}},
    {"where":["s==0"],"name":"scales","mesh":"m",
     "external":{"shape":[4],"dtype":"f32","why":"made after load"}}])");
 }
@@ -133,8 +134,11 @@ TEST_CASE("every kind of difference is named") {
       {"rank 3, param 'layers.1.experts.w': element [1, 0, 0] is nothing in the plan, "
        "'layers.1.experts.3.w' [0, 0] in the inputs",
        [](Plan* plan) { plan->place_dims[16].extent = 1; }},
-      {"rank 2, param 'layers.1.experts.w': the plan gives it shape [2, 8, 7], the inputs [2, 7, 8]",
-       [](Plan* plan) { plan->families[2].shape = {2, 8, 7}; }},
+      {"rank 2, param 'layers.1.experts.w': the plan gives it shape [2, 8, 7], the inputs [2, 7, "
+       "8]",
+       [](Plan* plan) {
+         plan->families[2].shape = {2, 8, 7};
+       }},
       {"rank 2, param 'layers.1.experts.w': the plan gives it dtype f16, the inputs bf16",
        [](Plan* plan) { plan->families[2].dtype = DType::kF16; }},
       {"rank 2, param 'layers.1.experts.w': the plan gives it 225 bytes, the inputs 224",
@@ -154,7 +158,9 @@ TEST_CASE("every kind of difference is named") {
        [](Plan* plan) { plan->families[3].loop_extent[0] = 1; }},
       {"the inputs: tensor 'layers.1.experts.0.w' has shape [8, 6] and dtype bf16 in the plan, "
        "[6, 8] and bf16 in the inputs",
-       [](Plan* plan) { plan->supers[0].shape = {8, 6}; }},
+       [](Plan* plan) {
+         plan->supers[0].shape = {8, 6};
+       }},
       {"the inputs: the plan has a tensor 'layers.3.experts.0.w', which the inputs do not have",
        [](Plan* plan) { plan->supers[0].loop_extent[0] = 3; }},
   };
@@ -177,7 +183,8 @@ TEST_CASE("a param that is stored twice over is seen by its bytes") {
   Example example = Toy();
   example.plan.places.push_back(example.plan.places.back());
   CHECK(example.First() ==
-        "rank 5, param 'w.columns': the plan puts 128 bytes of tensors into this param and those like it, "
+        "rank 5, param 'w.columns': the plan puts 128 bytes of tensors into this param and those "
+        "like it, "
         "the inputs 64");
 }
 
@@ -230,8 +237,7 @@ TEST_CASE("steps are compared through refined dims") {
   plan.place_dims.push_back({2, 1, 0, 0});
   const std::string tensor = R"("logical":[{"name":"w","shape":[12],"dtype":"f32"}],)";
   const std::string mesh = R"("meshes":{"m":{"axes":["x"],"ranks":[)";
-  Example example = {plan,
-                     ReadSpec(Layout("source", tensor + mesh + R"(0]}},
+  Example example = {plan, ReadSpec(Layout("source", tensor + mesh + R"(0]}},
    "params":[{"name":"whole","mesh":"m","value":"w"}])")),
                      ReadSpec(Layout("destination", mesh + R"(1]}},"params":[
    {"name":"third","mesh":"m","value":{"op":"slice","start":1,"stop":12,"step":3,"in":"w"}},

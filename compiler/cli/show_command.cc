@@ -1,0 +1,69 @@
+#include "compiler/cli/show_command.h"
+
+#include <sstream>
+
+#include "compiler/cli/read_input.h"
+#include "compiler/cli/write_escaped.h"
+#include "compiler/plan_tools/show_plan.h"
+#include "compiler/plan_tools/show_points.h"
+#include "compiler/plan_tools/show_program.h"
+#include "compiler/plan_tools/show_tensor.h"
+#include "compiler/plan_tools/tensor_places.h"
+
+namespace reshard {
+namespace {
+
+// Prints what was asked for; false when the plan has no such rank or tensor.
+bool Show(const PlanFile& file, const ShowArgs& args, std::ostream& out) {
+  const Plan& plan = file.loaded.plan;
+  if (args.points) {
+    ShowPoints(plan, args.source_points ? PlanSide::kSource : PlanSide::kDestination, args.rank,
+               out);
+    return true;
+  }
+  if (args.tensor) {
+    return args.json ? ShowTensorJson(plan, *args.tensor, out)
+                     : ShowTensorText(plan, *args.tensor, args.rows, out);
+  }
+  if (args.rank) {
+    return args.json ? ShowProgramJson(plan, *args.rank, out)
+                     : ShowProgramText(plan, *args.rank, args.rows, out);
+  }
+  if (args.json) {
+    ShowPlanJson(file.loaded, file.bytes, out);
+  } else {
+    ShowPlanText(file.loaded, file.bytes, ShowLimits{args.rows}, out);
+  }
+  return true;
+}
+
+RankList RanksOf(const Plan& plan) {
+  RankList ranks;
+  for (const PlanRank& rank : plan.ranks) ranks.push_back(rank.rank);
+  return ranks;
+}
+
+}  // namespace
+
+ExitCode RunShow(const ShowArgs& args, FileSystem& files, std::ostream& out, std::ostream& err) {
+  const std::optional<PlanFile> file = ReadPlan(args.plan, files, err);
+  if (!file) return ExitCode::kCannotJudge;
+  const Plan& plan = file->loaded.plan;
+  std::ostringstream text;
+  const bool rank_known = !args.rank || Contains(RanksOf(plan), *args.rank);
+  if (rank_known && Show(*file, args, text)) {
+    WriteEscaped(text.str(), out);
+    return ExitCode::kYes;
+  }
+  err << ShownPath(args.plan) << ": error: ";
+  if (!rank_known) {
+    err << "no rank " << *args.rank << " in this plan, it has " << DescribeRanks(RanksOf(plan))
+        << " [unknown-rank]\n";
+  } else {
+    err << "no tensor '" << EscapeForTerminal(*args.tensor) << "' in this plan"
+        << DidYouMean(*args.tensor, SomeTensorNames(plan)) << " [unknown-tensor]\n";
+  }
+  return ExitCode::kCannotJudge;
+}
+
+}  // namespace reshard

@@ -1,0 +1,109 @@
+#include "compiler/plan_tools/loads.h"
+
+#include <algorithm>
+
+#include "runtime/plan/program.h"
+
+namespace reshard {
+namespace {
+
+// Position of `rank` in plan.sites. Verified plans have a site for every rank that moves bytes.
+size_t SiteOf(const Plan& plan, Rank rank) {
+  const auto place =
+      std::lower_bound(plan.sites.begin(), plan.sites.end(), rank,
+                       [](const PlanSite& site, Rank wanted) { return site.rank < wanted; });
+  return static_cast<size_t>(place - plan.sites.begin());
+}
+
+// `bytes` from one rank to another; nothing when they share a domain.
+void AddMessage(const Plan& plan, Rank from, Rank to, int64_t bytes, PlanLoads* loads) {
+  const size_t sender = SiteOf(plan, from);
+  const size_t receiver = SiteOf(plan, to);
+  if (plan.sites[sender].domain == plan.sites[receiver].domain) return;
+  loads->sites[sender].send_bytes += bytes;
+  loads->sites[receiver].receive_bytes += bytes;
+}
+
+void AddTrees(const Plan& plan, PlanLoads* loads) {
+  for (const PlanTree& tree : plan.trees) {
+    const int64_t bytes = plan.streams[tree.stream].bytes;
+    for (uint32_t position = 1; position < tree.member_count; ++position) {
+      AddMessage(plan, plan.tree_members[tree.first_member + TreeParent(tree.kind, position)],
+                 plan.tree_members[tree.first_member + position], bytes, loads);
+    }
+  }
+  for (const PlanInject& inject : plan.injects) {
+    AddMessage(plan, inject.source, plan.tree_members[plan.trees[inject.tree].first_member],
+               inject.extent, loads);
+  }
+}
+
+// The bytes of a site over its NICs, in proportion to their bandwidth; the last takes the rest.
+void SpreadOverNics(const Plan& plan, PlanLoads* loads) {
+  for (size_t s = 0; s < plan.sites.size(); ++s) {
+    const std::vector<uint32_t>& nics = plan.sites[s].nics;
+    double total = 0;
+    for (const uint32_t nic : nics) total += static_cast<double>(plan.nics[nic].bytes_per_s);
+    PortLoads left = loads->sites[s];
+    for (size_t i = 0; i < nics.size(); ++i) {
+      PortLoads part = left;
+      if (i + 1 < nics.size()) {
+        const double share = static_cast<double>(plan.nics[nics[i]].bytes_per_s) / total;
+        part.send_bytes =
+            static_cast<int64_t>(share * static_cast<double>(loads->sites[s].send_bytes));
+        part.receive_bytes =
+            static_cast<int64_t>(share * static_cast<double>(loads->sites[s].receive_bytes));
+      }
+      loads->nics[nics[i]].send_bytes += part.send_bytes;
+      loads->nics[nics[i]].receive_bytes += part.receive_bytes;
+      left.send_bytes -= part.send_bytes;
+      left.receive_bytes -= part.receive_bytes;
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<uint32_t> DomainsOf(const Plan& plan, const RankList& ranks) {
+  std::vector<uint32_t> domains;
+  size_t site = 0;
+  for (const Rank rank : ranks) {
+    while (site < plan.sites.size() && plan.sites[site].rank < rank) ++site;
+    if (site < plan.sites.size() && plan.sites[site].rank == rank) {
+      domains.push_back(plan.sites[site].domain);
+    }
+  }
+  std::sort(domains.begin(), domains.end());
+  domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
+  return domains;
+}
+
+PlanLoads ComputeLoads(const Plan& plan) {
+  PlanLoads loads;
+  loads.sites.resize(plan.sites.size());
+  loads.nics.resize(plan.nics.size());
+  loads.domains.resize(plan.domains.size());
+  AddTrees(plan, &loads);
+  SpreadOverNics(plan, &loads);
+
+  for (size_t s = 0; s < plan.sites.size(); ++s) {
+    DomainLoads& domain = loads.domains[plan.sites[s].domain];
+    ++domain.ranks;
+    domain.network.send_bytes += loads.sites[s].send_bytes;
+    domain.network.receive_bytes += loads.sites[s].receive_bytes;
+  }
+  std::vector<std::vector<uint32_t>> domains_of_set(plan.rank_sets.size());
+  for (size_t set = 0; set < plan.rank_sets.size(); ++set) {
+    domains_of_set[set] = DomainsOf(plan, plan.rank_sets[set]);
+  }
+  for (const PlanClass& cls : plan.classes) {
+    const std::vector<uint32_t>& have = domains_of_set[cls.holders];
+    for (const uint32_t domain : domains_of_set[cls.needers]) {
+      if (std::binary_search(have.begin(), have.end(), domain)) continue;
+      loads.domains[domain].needed_bytes += cls.bytes;
+    }
+  }
+  return loads;
+}
+
+}  // namespace reshard
