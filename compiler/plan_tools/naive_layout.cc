@@ -15,7 +15,6 @@ namespace reshard {
 namespace {
 
 constexpr size_t kMaxTensors = 10'000'000;
-constexpr int64_t kMaxRankPieces = 10'000'000;
 constexpr int64_t kMaxMeshRanks = int64_t{1} << 20;
 constexpr size_t kMaxAliasChain = 1000;
 
@@ -133,9 +132,14 @@ class NaiveLayout::Impl {
     return signature;
   }
 
-  bool Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error) const {
+  bool Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error,
+              int64_t max_steps) const {
     out->clear();
-    NaiveOps ops(kMaxRankPieces);
+    NaiveOps ops(max_steps);
+    int64_t steps = 0;
+    const auto in_budget = [&] {
+      return ++steps <= max_steps || Fail(error, "there are too many loop values to try each");
+    };
     for (const ParamSpec& param : spec_.params) {
       const NaiveMesh* const mesh = FindMesh(param.mesh);
       if (mesh == nullptr) return Fail(error, "no mesh is called '" + param.mesh + "'");
@@ -144,13 +148,14 @@ class NaiveLayout::Impl {
       NaiveScope scope(&file_);
       for (size_t i = 0; i < coords->size(); ++i) scope.Push(mesh->axes[i], (*coords)[i]);
       Instance instance = {param, *mesh, *coords, scope, ops};
-      const auto add = [&] { return AddInstance(&instance, out, error); };
+      const auto add = [&] { return in_budget() && AddInstance(&instance, out, error); };
       if (!scope.ForEach(param.loops, error, add)) return false;
     }
     for (const ExplicitSpec& param : spec_.explicit_params) {
       NaiveScope scope(&file_);
       const auto add = [&] {
-        return AddNaiveExplicit(param, rank, tensors_, scope, &ops, out, error);
+        return in_budget() &&
+               AddNaiveExplicit(param, rank, tensors_, scope, &ops, out, error);
       };
       if (!scope.ForEach(param.loops, error, add)) return false;
     }
@@ -508,8 +513,9 @@ std::optional<std::vector<int64_t>> NaiveLayout::Coordinates(std::string_view me
 
 std::vector<int64_t> NaiveLayout::Signature(uint32_t rank) const { return impl_->Signature(rank); }
 
-bool NaiveLayout::Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error) const {
-  return impl_->Params(rank, out, error);
+bool NaiveLayout::Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error,
+                         int64_t max_steps) const {
+  return impl_->Params(rank, out, error, max_steps);
 }
 
 }  // namespace reshard

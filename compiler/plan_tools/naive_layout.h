@@ -55,6 +55,8 @@ struct NaiveParam {
   int64_t bytes() const { return view.element_count() * DTypeBytes(view.dtype); }
 };
 
+inline constexpr int64_t kMaxNaiveSteps = 100'000'000;
+
 // One side's layout. Refers to the spec and the tensors, which have to outlive it.
 class NaiveLayout {
  public:
@@ -69,8 +71,10 @@ class NaiveLayout {
   // Ranks with equal signatures store the same: the coordinates that some expression, shard or
   // placement looks at, and the rank itself where it is written out.
   std::vector<int64_t> Signature(uint32_t rank) const;
-  // What `rank` stores: templates in the order of the file, then explicit params.
-  bool Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error) const;
+  // What `rank` stores: templates in the order of the file, then explicit params. Fails when more
+  // than `max_steps` loop values, or pieces, are met on the way.
+  bool Params(uint32_t rank, std::vector<NaiveParam>* out, std::string* error,
+              int64_t max_steps = kMaxNaiveSteps) const;
 
  private:
   class Impl;

@@ -93,15 +93,16 @@ std::vector<std::string> TestLayout::Codes() const {
   return codes;
 }
 
-int64_t TestLayout::OriginOf(const std::string& name, int64_t index) const {
-  const std::optional<uint32_t> tensor = tensors_.Find(name);
+int64_t OriginOf(const NaiveTensors& tensors, const std::string& name, int64_t index) {
+  const std::optional<uint32_t> tensor = tensors.Find(name);
   RESHARD_CHECK(tensor.has_value(), "no tensor " + name);
   return *tensor * kOriginsPerTensor + index;
 }
 
-std::optional<ExpandedParams> TestLayout::Naive(uint32_t rank, std::string* error) const {
+std::optional<ExpandedParams> ExpandNaive(const NaiveTensors& tensors, const NaiveLayout& layout,
+                                          uint32_t rank, std::string* error) {
   std::vector<NaiveParam> params;
-  if (!naive_.Params(rank, &params, error)) return std::nullopt;
+  if (!layout.Params(rank, &params, error)) return std::nullopt;
   ExpandedParams stored;
   for (const NaiveParam& param : params) {
     ExpandedParam& out = stored[param.name] = NewParam(param.view.shape);
@@ -121,7 +122,7 @@ std::optional<ExpandedParams> TestLayout::Naive(uint32_t rank, std::string* erro
         if (IsNaiveFill(piece.tensor)) {
           origin = piece.tensor == kNaiveZeroFill ? kExpandedZeroFill : kExpandedKeepFill;
         } else {
-          const NaiveTensor& tensor = tensors_.tensors()[piece.tensor];
+          const NaiveTensor& tensor = tensors.tensors()[piece.tensor];
           origin = piece.tensor * kOriginsPerTensor + RowMajor(from, tensor.shape);
         }
       });
@@ -130,13 +131,13 @@ std::optional<ExpandedParams> TestLayout::Naive(uint32_t rank, std::string* erro
   return stored;
 }
 
-std::optional<ExpandedParams> TestLayout::Built(uint32_t rank) const {
-  if (!built_) return std::nullopt;
+ExpandedParams ExpandBuilt(const LogicalTable& table, const Layout& layout,
+                           const NaiveTensors& tensors, uint32_t rank) {
   ExpandedParams params;
-  std::vector<std::vector<ExpandedParam*>> instances(layout_.families.size());
-  for (size_t f = 0; f < layout_.families.size(); ++f) {
-    const ParamFamily& family = layout_.families[f];
-    if (!Contains(layout_.rank_sets[family.ranks], rank)) continue;
+  std::vector<std::vector<ExpandedParam*>> instances(layout.families.size());
+  for (size_t f = 0; f < layout.families.size(); ++f) {
+    const ParamFamily& family = layout.families[f];
+    if (!Contains(layout.rank_sets[family.ranks], rank)) continue;
     ForEachIndex(family.loop_extent, [&](std::vector<int64_t> values) {
       for (size_t i = 0; i < values.size(); ++i) values[i] += family.loop_begin[i];
       const auto [it, is_new] = params.emplace(family.name.Instance(values), NewParam(family.shape));
@@ -144,10 +145,10 @@ std::optional<ExpandedParams> TestLayout::Built(uint32_t rank) const {
       instances[f].push_back(&it->second);
     });
   }
-  for (const Place& place : layout_.places) {
+  for (const Place& place : layout.places) {
     if (instances[place.family].empty()) continue;
-    const int64_t element_bytes = DTypeBytes(layout_.families[place.family].dtype);
-    const SuperTensor& super = table_.supers[place.super];
+    const int64_t element_bytes = DTypeBytes(layout.families[place.family].dtype);
+    const SuperTensor& super = table.supers[place.super];
     std::vector<int64_t> extents;
     for (const PlaceAxis& axis : place.axes) {
       for (const PlaceDigit& digit : axis.digits) extents.push_back(digit.extent);
@@ -173,11 +174,11 @@ std::optional<ExpandedParams> TestLayout::Built(uint32_t rank) const {
                             .at(static_cast<size_t>(instance))
                             ->origins.at(static_cast<size_t>(byte / element_bytes));
       RESHARD_CHECK(origin == kNoOrigin, "an element has two origins");
-      origin = OriginOf(name, RowMajor({shape_begin, index.end()}, super.shape));
+      origin = OriginOf(tensors, name, RowMajor({shape_begin, index.end()}, super.shape));
     });
   }
-  for (const Fill& fill : layout_.fills) {
-    const int64_t element_bytes = DTypeBytes(layout_.families[fill.family].dtype);
+  for (const Fill& fill : layout.fills) {
+    const int64_t element_bytes = DTypeBytes(layout.families[fill.family].dtype);
     std::vector<int64_t> extents;
     for (const Fill::Dim& dim : fill.dims) extents.push_back(dim.extent);
     ForEachIndex(extents, [&](const std::vector<int64_t>& counts) {
@@ -192,6 +193,11 @@ std::optional<ExpandedParams> TestLayout::Built(uint32_t rank) const {
     });
   }
   return params;
+}
+
+std::optional<ExpandedParams> TestLayout::Built(uint32_t rank) const {
+  if (!built_) return std::nullopt;
+  return ExpandBuilt(table_, layout_, tensors_, rank);
 }
 
 }  // namespace reshard

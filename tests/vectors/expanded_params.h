@@ -36,6 +36,15 @@ std::vector<int64_t> IntegersOf(const JsonNode& node);
 // As JSON text, for layouts made of vectors.
 std::string JsonText(const std::vector<int64_t>& values);
 
+// What element `index` of tensor `name` is called in ExpandedParam::origins.
+int64_t OriginOf(const NaiveTensors& tensors, const std::string& name, int64_t index);
+// What the naive interpreter says of a rank; nullopt, with a reason in `error`, when it refuses.
+std::optional<ExpandedParams> ExpandNaive(const NaiveTensors& tensors, const NaiveLayout& layout,
+                                          uint32_t rank, std::string* error);
+// What a built layout says of a rank.
+ExpandedParams ExpandBuilt(const LogicalTable& table, const Layout& layout,
+                           const NaiveTensors& tensors, uint32_t rank);
+
 // A layout that declares its own logical tensors.
 class TestLayout {
  public:
@@ -43,12 +52,13 @@ class TestLayout {
 
   const LayoutSpec& spec() const { return spec_; }
   const NaiveLayout& naive() const { return naive_; }
-  // What element `index` of tensor `name` is called in ExpandedParam::origins.
-  int64_t OriginOf(const std::string& name, int64_t index) const;
-
-  // What the naive interpreter says; nullopt, with a reason in `error`, when it refuses.
-  std::optional<ExpandedParams> Naive(uint32_t rank, std::string* error) const;
-  // What BuildLayout says; nullopt when it refuses the layout, for one of `Codes()`.
+  int64_t OriginOf(const std::string& name, int64_t index) const {
+    return reshard::OriginOf(tensors_, name, index);
+  }
+  std::optional<ExpandedParams> Naive(uint32_t rank, std::string* error) const {
+    return ExpandNaive(tensors_, naive_, rank, error);
+  }
+  // nullopt when BuildLayout refuses the layout, for one of Codes().
   std::optional<ExpandedParams> Built(uint32_t rank) const;
   // The words of what BuildLayout reported, in its order.
   std::vector<std::string> Codes() const;
