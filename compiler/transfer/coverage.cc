@@ -47,7 +47,13 @@ bool SubtractBoxes(BoxView box, const BoxList& others, WorkBudget* budget, BoxLi
 
 CoverageCheck::CoverageCheck(const CoverageInputs& inputs, WorkBudget* budget)
     : in_(inputs), budget_(budget) {
-  for (const GlobSpec& glob : in_.destination->unused) patterns_.push_back(glob.pattern);
+  for (const GlobSpec& glob : in_.destination->unused) {
+    patterns_.push_back(glob.pattern);
+    // An exact name may be an alias: the tensor's own name stands for it.
+    if (const std::optional<LogicalRef> ref = in_.table->Find(glob.pattern)) {
+      patterns_.back() = in_.table->supers[ref->super].name.Instance(ref->loop_values);
+    }
+  }
 }
 
 const Layout& CoverageCheck::SideLayout(Side side) const {
@@ -270,8 +276,10 @@ bool CoverageCheck::ReportPatterns(Diagnostics* diags) {
     if (!PatternMatchesAny(patterns_[i], &matches)) return false;
     if (matches) continue;
     const GlobSpec& glob = in_.destination->unused[i];
+    const bool exact = GlobPrefix(glob.pattern).size() == glob.pattern.size();
     diags->Error(DiagnosticCode::kUnusedPattern, glob.span,
-                 "no logical tensor matches '" + glob.pattern + "'");
+                 "no logical tensor matches '" + glob.pattern + "'" +
+                     (exact ? DidYouMean(glob.pattern, in_.table->SampleNames()) : ""));
   }
   return true;
 }

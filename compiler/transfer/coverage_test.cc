@@ -104,6 +104,23 @@ TEST_CASE("patterns without a match") {
                                  "unused-pattern: no logical tensor matches 'experts.5.?'"});
 }
 
+TEST_CASE("an exact pattern may be an alias, and a misspelled one gets a suggestion") {
+  Sides sides;
+  sides.table.supers.push_back(TestSuper("embed", {}, {}, {4}));
+  sides.table.supers.push_back(TestSuper("norm", {}, {}, {4}));
+  sides.table.by_skeleton["embed"].push_back({0, {}, {}});
+  sides.table.by_skeleton["lm_head"].push_back({0, {}, {}});
+  sides.table.by_skeleton["norm"].push_back({1, {}, {}});
+  AddTestPlace(&sides.source, {0}, 0, {TestRange(0, 4)});
+  AddTestPlace(&sides.source, {0}, 1, {TestRange(0, 4)});
+  AddTestPlace(&sides.destination, {1}, 1, {TestRange(0, 4)});
+  sides.destination.unused = {{"lm_head", Span{}}};
+  CHECK(sides.Findings().empty());
+  sides.destination.unused = {{"lm_head", Span{}}, {"nrom", Span{}}};
+  CHECK(sides.Findings() == std::vector<std::string>{"unused-pattern: no logical tensor matches "
+                                                     "'nrom', did you mean 'norm'?"});
+}
+
 TEST_CASE("declared only: a warning with the tensors that nobody stores") {
   Sides sides = Experts();
   sides.table.supers.push_back(TestSuper("norm", {}, {}, {4}));
