@@ -31,6 +31,7 @@ inline constexpr int64_t kCutAlignBytes = 16;    // where the schedule may cut i
 inline constexpr uint32_t kMaxOpsPerRound = 32;  // network operations of one rank
 inline constexpr uint32_t kMaxSourcesPerSlice = 4;
 inline constexpr size_t kMaxPlanDims = 64;                  // of a super-tensor, a param or a fill
+inline constexpr int64_t kMaxRankParams = int64_t{1} << 24;  // param buffers of one rank
 inline constexpr int64_t kMaxPlanBytes = int64_t{1} << 60;  // of all that a plan moves or stores
 
 using Digest = std::array<uint8_t, 32>;

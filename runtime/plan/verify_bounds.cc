@@ -41,11 +41,11 @@ class Checker {
   // Each step may rely on what the steps before it have found in order.
   VerifyReport Run() {
     constexpr void (Checker::*kSteps[])() = {
-        &Checker::CheckHeader,   &Checker::CheckTopology, &Checker::CheckRanks,
-        &Checker::CheckRankSets, &Checker::CheckSupers,   &Checker::CheckFamilies,
-        &Checker::CheckPlaces,   &Checker::CheckFills,    &Checker::CheckClasses,
-        &Checker::CheckStreams,  &Checker::CheckTrees,    &Checker::CheckInjects,
-        &Checker::CheckSlices,
+        &Checker::CheckHeader,    &Checker::CheckTopology, &Checker::CheckRanks,
+        &Checker::CheckRankSets,  &Checker::CheckSupers,   &Checker::CheckFamilies,
+        &Checker::CheckInstances, &Checker::CheckPlaces,   &Checker::CheckFills,
+        &Checker::CheckClasses,   &Checker::CheckStreams,  &Checker::CheckTrees,
+        &Checker::CheckInjects,   &Checker::CheckSlices,
     };
     for (const auto step : kSteps) {
       (this->*step)();
@@ -88,6 +88,7 @@ class Checker {
   void CheckRankSets();
   void CheckSupers();
   void CheckFamilies();
+  void CheckInstances();
   void CheckPlaces();
   void CheckFills();
   void CheckClasses();
@@ -309,6 +310,30 @@ void Checker::CheckFamilies() {
     const auto ranks = static_cast<int64_t>(plan_.rank_sets[family.rank_set].size());
     Require(total && AddProduct(*total, ranks, &stored_bytes) && stored_bytes <= kMaxPlanBytes,
             "param", i, "stores an impossible number of bytes");
+  }
+}
+
+// Whoever binds the params of a rank lists them, so that their number may not just be claimed.
+void Checker::CheckInstances() {
+  std::vector<int64_t> of_set(plan_.rank_sets.size(), 0);
+  for (size_t i = 0; i < plan_.families.size(); ++i) {
+    const PlanFamily& family = plan_.families[i];
+    int64_t& instances = of_set[family.rank_set];
+    instances += *CheckedProduct<int64_t>(family.loop_extent);
+    if (!Require(instances <= kMaxRankParams, "param", i, "has more instances than a rank may"))
+      return;
+  }
+  std::vector<int64_t> of_rank(plan_.ranks.size(), 0);
+  for (size_t set = 0; set < plan_.rank_sets.size(); ++set) {
+    if (of_set[set] == 0) continue;
+    size_t at = 0;  // sets and plan.ranks both rise
+    for (const Rank rank : plan_.rank_sets[set]) {
+      while (plan_.ranks[at].rank < rank) ++at;
+      of_rank[at] += of_set[set];
+      if (!Require(of_rank[at] <= kMaxRankParams, "rank entry", at, "stores too many params")) {
+        return;
+      }
+    }
   }
 }
 

@@ -104,6 +104,18 @@ const std::vector<Mutation>& Mutations() {
       {"param dtype", VerifyRule::kBounds,
        [](Plan* p) { p->families[0].dtype = static_cast<DType>(200); }},
       {"param size", VerifyRule::kBounds, [](Plan* p) { ++p->families[0].bytes; }},
+      {"more params than can be listed", VerifyRule::kBounds,
+       [](Plan* p) {
+         p->families[0].loop_extent = {int64_t{1} << 13, int64_t{1} << 13};
+       }},
+      {"more params than can be listed, of two families", VerifyRule::kBounds,
+       [](Plan* p) {
+         p->families[2].loop_extent = {int64_t{1} << 23};
+         p->families[4].loop_begin = {0};
+         p->families[4].loop_extent = {int64_t{1} << 23};
+         p->families[3].loop_extent = {int64_t{1} << 23};
+         p->families[4].loop_extent[0] += 1;
+       }},
       {"param instances", VerifyRule::kBounds,
        [](Plan* p) {
          p->families[0].loop_extent = {int64_t{1} << 40, int64_t{1} << 40};
