@@ -144,14 +144,28 @@ std::optional<ParamInstance> FindParam(const Layout& layout, Rank rank, std::str
   return std::nullopt;
 }
 
+namespace {
+
+// The items of one family; they stand together. (std::ranges does not compile with clang 14.)
+template <typename Item>
+std::span<const Item> OfFamily(const std::vector<Item>& items, FamilyId family) {
+  const auto first =
+      std::lower_bound(items.begin(), items.end(), family,
+                       [](const Item& item, FamilyId wanted) { return item.family < wanted; });
+  const auto last =
+      std::upper_bound(first, items.end(), family,
+                       [](FamilyId wanted, const Item& item) { return wanted < item.family; });
+  return {items.data() + (first - items.begin()), static_cast<size_t>(last - first)};
+}
+
+}  // namespace
+
 std::span<const Place> PlacesOf(const Layout& layout, FamilyId family) {
-  const auto [first, last] = std::ranges::equal_range(layout.places, family, {}, &Place::family);
-  return {first, last};
+  return OfFamily(layout.places, family);
 }
 
 std::span<const Fill> FillsOf(const Layout& layout, FamilyId family) {
-  const auto [first, last] = std::ranges::equal_range(layout.fills, family, {}, &Fill::family);
-  return {first, last};
+  return OfFamily(layout.fills, family);
 }
 
 std::optional<std::vector<int64_t>> ElementAt(const Place& place, int64_t instance,
