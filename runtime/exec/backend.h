@@ -1,8 +1,8 @@
 // Backend: how bytes move between ranks. One interface, one folder per implementation.
 //
 // An Executor owns the program of one rank and its bindings; the backend gives it an arena, network
-// messages and reads of a domain neighbour's arena. All calls for one rank come from one thread at a
-// time, and nothing here needs a thread per rank.
+// messages and reads of a domain neighbour's arena. All calls for one rank come from one thread at
+// a time, and nothing here needs a thread per rank.
 //
 // Time is counted in steps: round r of execution e is step e * rounds + r + 1, so that a step only
 // grows over the life of a transport and a signal of an earlier execution never passes for one of

@@ -1,7 +1,7 @@
 // Bindings: where the params of one rank lie in memory.
 //
-// A caller names its buffers; BindParams resolves them to the families of the plan, so that a run of
-// bytes is found by (family, instance). The buffers stay the caller's and outlive the bindings.
+// A caller names its buffers; BindParams resolves them to the families of the plan, so that a run
+// of bytes is found by (family, instance). The buffers stay the caller's and outlive the bindings.
 // Immutable once made.
 #ifndef RESHARD_RUNTIME_EXEC_BINDINGS_H_
 #define RESHARD_RUNTIME_EXEC_BINDINGS_H_

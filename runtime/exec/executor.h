@@ -2,11 +2,11 @@
 //
 // Everything is prepared at creation: which bytes each message gathers or scatters, in which order,
 // and what each round waits for. Execute then allocates nothing. It overlaps the network of round r
-// with the copies of round r - 1 and the packing of round r + 1, as far as the transport moves bytes
-// by itself.
-// Every wait of round r is for something that another rank does in an earlier round, or earlier in
-// the order pack, start, copy, pack ahead, finish, publish of the same round: no circle can form.
-// Not thread-safe. Ranks need no thread each, but Execute of all ranks has to run at the same time.
+// with the copies of round r - 1 and the packing of round r + 1, as far as the transport moves
+// bytes by itself. Every wait of round r is for something that another rank does in an earlier
+// round, or earlier in the order pack, start, copy, pack ahead, finish, publish of the same round:
+// no circle can form. Not thread-safe. Ranks need no thread each, but Execute of all ranks has to
+// run at the same time.
 #ifndef RESHARD_RUNTIME_EXEC_EXECUTOR_H_
 #define RESHARD_RUNTIME_EXEC_EXECUTOR_H_
 

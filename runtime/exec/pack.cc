@@ -53,14 +53,22 @@ void CopyRowOf(uint8_t* param, uint8_t* message, int64_t runs, int64_t stride) {
 template <bool kGather>
 void CopyRow(uint8_t* param, uint8_t* message, int64_t run_bytes, int64_t runs, int64_t stride) {
   switch (run_bytes) {
-    case 1: return CopyRowOf<1, kGather>(param, message, runs, stride);
-    case 2: return CopyRowOf<2, kGather>(param, message, runs, stride);
-    case 4: return CopyRowOf<4, kGather>(param, message, runs, stride);
-    case 8: return CopyRowOf<8, kGather>(param, message, runs, stride);
-    case 16: return CopyRowOf<16, kGather>(param, message, runs, stride);
-    case 32: return CopyRowOf<32, kGather>(param, message, runs, stride);
-    case 64: return CopyRowOf<64, kGather>(param, message, runs, stride);
-    default: break;
+    case 1:
+      return CopyRowOf<1, kGather>(param, message, runs, stride);
+    case 2:
+      return CopyRowOf<2, kGather>(param, message, runs, stride);
+    case 4:
+      return CopyRowOf<4, kGather>(param, message, runs, stride);
+    case 8:
+      return CopyRowOf<8, kGather>(param, message, runs, stride);
+    case 16:
+      return CopyRowOf<16, kGather>(param, message, runs, stride);
+    case 32:
+      return CopyRowOf<32, kGather>(param, message, runs, stride);
+    case 64:
+      return CopyRowOf<64, kGather>(param, message, runs, stride);
+    default:
+      break;
   }
   for (int64_t i = 0; i < runs; ++i) {
     if (kGather) {
@@ -91,9 +99,8 @@ StatusOr<CopyRange> CopyList::Append(const Plan& plan, const Bindings& bindings,
     }
     if (!bytes || !places || !moved || from.run_bytes < 1 ||
         !Inside(*bytes, from.run_bytes, plan.families[from.family].bytes) ||
-        !Inside(*places, 1, static_cast<int64_t>(instances.size())) ||
-        from.message_offset < 0 || *moved > message_bytes ||
-        from.message_offset > message_bytes - *moved) {
+        !Inside(*places, 1, static_cast<int64_t>(instances.size())) || from.message_offset < 0 ||
+        *moved > message_bytes || from.message_offset > message_bytes - *moved) {
       return Outside(plan, from.family);
     }
     for (int64_t i = places->low; i <= places->high; ++i) {

@@ -26,7 +26,8 @@ struct CopyRange {
 class CopyList {
  public:
   // Appends the nests of one message of `message_bytes` bytes. Error when a nest leaves its buffer
-  // or the message, which only a plan that was not verified can cause. `bindings` outlives the list.
+  // or the message, which only a plan that was not verified can cause. `bindings` outlives the
+  // list.
   StatusOr<CopyRange> Append(const Plan& plan, const Bindings& bindings,
                              std::span<const RunNest> nests, int64_t message_bytes);
   // Bytes that the nests of a range move.
@@ -44,11 +45,11 @@ class CopyList {
     int64_t base_instance = 0;
     int64_t base_bytes = 0;
     int64_t run_bytes = 0;
-    int64_t row_runs = 1;         // runs of a row
+    int64_t row_runs = 1;  // runs of a row
     int64_t row_stride_bytes = 0;
     int64_t message_offset = 0;
     int64_t row_count = 1;
-    size_t first_dim = 0;         // outer dims in dims_
+    size_t first_dim = 0;  // outer dims in dims_
     size_t dim_count = 0;
   };
   // Calls visit(address of the row's first run, message offset of the row) for each row.

@@ -85,7 +85,8 @@ class Preparer {
     StatusOr<CopyRange> copies = out_.gathers.Append(plan_, out_.bindings, nests_, op.extent);
     if (!copies.ok()) return copies.status();
     if (out_.gathers.Bytes(*copies) != op.extent) {
-      return NotThePlan("rank " + std::to_string(out_.rank) + " does not hold all bytes of a message");
+      return NotThePlan("rank " + std::to_string(out_.rank) +
+                        " does not hold all bytes of a message");
     }
     rounds_[op.round].packs.push_back({*copies, op.arena_offset});
     return Status();

@@ -1,7 +1,7 @@
 // PreparedProgram: the program of one rank with its addresses resolved, grouped by round.
 //
-// ExpandProgram says what moves; this adds where in the param buffers, which regions are zeroed, and
-// what a round has to wait for. Flat vectors; running it allocates nothing.
+// ExpandProgram says what moves; this adds where in the param buffers, which regions are zeroed,
+// and what a round has to wait for. Flat vectors; running it allocates nothing.
 #ifndef RESHARD_RUNTIME_EXEC_PREPARED_PROGRAM_H_
 #define RESHARD_RUNTIME_EXEC_PREPARED_PROGRAM_H_
 
@@ -37,10 +37,10 @@ struct PreparedRead {
 struct PreparedRound {
   uint32_t round = 0;
   uint32_t first_pack = 0, pack_end = 0;
-  uint32_t first_send = 0, send_end = 0;        // messages packed in this round and forwards
+  uint32_t first_send = 0, send_end = 0;  // messages packed in this round and forwards
   uint32_t first_receive = 0, receive_end = 0;
-  uint32_t first_read = 0, read_end = 0;        // of what landed in the round before
-  bool lands = false;  // writes its receive slot
+  uint32_t first_read = 0, read_end = 0;  // of what landed in the round before
+  bool lands = false;                     // writes its receive slot
   // The domain must have finished its reads of rounds below this one before the slot is written.
   uint32_t slot_free_below = 0;
   // After its reads this rank has finished all reads of rounds below this one.

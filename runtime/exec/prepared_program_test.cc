@@ -15,8 +15,8 @@ struct Prepared {
     std::vector<ParamBuffer> buffers;
     for (const ExpectedParam& spec : ParamsOfRank(plan, rank)) {
       blocks.emplace_back(static_cast<size_t>(spec.bytes) / 8 + 1);
-      buffers.push_back({spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()),
-                         spec.bytes});
+      buffers.push_back(
+          {spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()), spec.bytes});
     }
     StatusOr<Bindings> bound = BindParams(plan, rank, buffers);
     REQUIRE(bound.ok());

@@ -29,7 +29,7 @@ struct CheckedRunResult {
   int64_t max_staging_bytes = 0;                  // largest arena really allocated
   int64_t compared_bytes = 0;                     // over all executions
   int64_t wrong_bytes = 0;
-  std::optional<ContentDifference> first;                // of the lowest rank that differs
+  std::optional<ContentDifference> first;  // of the lowest rank that differs
   bool ok() const { return wrong_bytes == 0; }
 };
 

@@ -84,9 +84,10 @@ class Walker {
 
 }  // namespace
 
-void ForEachElementRun(const Plan& plan, const PlanPlace& place,
-                       const std::function<void(const std::vector<int64_t>& loop_values)>& on_tensor,
-                       const std::function<void(const ElementRun&)>& on_run) {
+void ForEachElementRun(
+    const Plan& plan, const PlanPlace& place,
+    const std::function<void(const std::vector<int64_t>& loop_values)>& on_tensor,
+    const std::function<void(const ElementRun&)>& on_run) {
   Walker(plan, place, on_tensor, on_run).Run();
 }
 

@@ -24,9 +24,10 @@ struct ElementRun {
 
 // Tensors in row-major order of the loops, elements in row-major order of the place's dims.
 // `on_tensor` is called before the runs of each tensor.
-void ForEachElementRun(const Plan& plan, const PlanPlace& place,
-                       const std::function<void(const std::vector<int64_t>& loop_values)>& on_tensor,
-                       const std::function<void(const ElementRun&)>& on_run);
+void ForEachElementRun(
+    const Plan& plan, const PlanPlace& place,
+    const std::function<void(const std::vector<int64_t>& loop_values)>& on_tensor,
+    const std::function<void(const ElementRun&)>& on_run);
 
 }  // namespace reshard
 

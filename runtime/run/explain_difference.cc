@@ -89,8 +89,8 @@ class OriginSearch {
 
   bool Matches(uint64_t key, int64_t element, size_t position) const {
     const uint64_t value = ElementValue(key, element);
-    return std::memcmp(&value, finding_.found.data() + position * element_bytes_,
-                       element_bytes_) == 0;
+    return std::memcmp(&value, finding_.found.data() + position * element_bytes_, element_bytes_) ==
+           0;
   }
   bool MatchesRun(uint64_t key, int64_t element, int64_t step) const {
     const size_t count = finding_.found.size() / element_bytes_;
@@ -138,7 +138,7 @@ std::string ContentDifference::Text() const {
 }
 
 ContentDifference ExplainDifference(const Plan& plan, std::span<const LoopbackParam> params,
-                             const Finding& finding, uint64_t generation) {
+                                    const Finding& finding, uint64_t generation) {
   const LoopbackParam& param = params[finding.param];
   const PlanFamily& family = plan.families[param.family];
   ContentDifference difference;

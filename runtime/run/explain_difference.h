@@ -16,17 +16,17 @@ namespace reshard {
 struct ContentDifference {
   uint32_t rank = 0;
   std::string param;
-  int64_t offset_bytes = 0;     // in the param
-  std::vector<int64_t> index;   // of the element in the param's shape
-  std::string expected;         // "layers.3.wq[17, 4]", "zero", ...
-  std::string found;            // the same words, or "an unknown value"
-  std::string Text() const;     // one sentence
+  int64_t offset_bytes = 0;    // in the param
+  std::vector<int64_t> index;  // of the element in the param's shape
+  std::string expected;        // "layers.3.wq[17, 4]", "zero", ...
+  std::string found;           // the same words, or "an unknown value"
+  std::string Text() const;    // one sentence
 };
 
 // `params` are those of the rank of `finding`, in the state that the check found. Searches the
 // elements of all tensors for the found bytes, up to a fixed budget.
 ContentDifference ExplainDifference(const Plan& plan, std::span<const LoopbackParam> params,
-                             const Finding& finding, uint64_t generation);
+                                    const Finding& finding, uint64_t generation);
 
 }  // namespace reshard
 

@@ -66,8 +66,8 @@ void ForEachRunOfRank(const Plan& plan, std::span<const LoopbackParam> params,
           if (run.count == 0) return;
           const int64_t reach = (run.count - 1) * run.stride_bytes;
           const int64_t low = run.offset_bytes + std::min<int64_t>(reach, 0);
-          const size_t param = index.Find(place.family, run.instance, low,
-                                          std::max(reach, -reach) + element_bytes);
+          const size_t param =
+              index.Find(place.family, run.instance, low, std::max(reach, -reach) + element_bytes);
           visit(place, run, key, params[param].bytes.data() + run.offset_bytes, param);
         });
   }
@@ -105,11 +105,10 @@ class Checker {
         covered_bytes_(params.size(), 0) {}
 
   RankCheck Run() {
-    ForEachRunOfRank(plan_, params_, index_, PlanSide::kDestination, generation_,
-                     [this](const PlanPlace& place, const ElementRun& run, uint64_t key,
-                            const uint8_t* at, size_t param) {
-                       CheckRun(place, run, key, at, param);
-                     });
+    ForEachRunOfRank(
+        plan_, params_, index_, PlanSide::kDestination, generation_,
+        [this](const PlanPlace& place, const ElementRun& run, uint64_t key, const uint8_t* at,
+               size_t param) { CheckRun(place, run, key, at, param); });
     for (const PlanFill& fill : plan_.fills) {
       if (plan_.families[fill.family].side == PlanSide::kDestination) CheckFill(fill);
     }
@@ -132,10 +131,18 @@ class Checker {
     int64_t wrong = 0;
     int64_t first = 0;
     switch (element_bytes) {
-      case 1: first = CountWrong<1>(at, run, key, &wrong); break;
-      case 2: first = CountWrong<2>(at, run, key, &wrong); break;
-      case 4: first = CountWrong<4>(at, run, key, &wrong); break;
-      default: first = CountWrong<8>(at, run, key, &wrong); break;
+      case 1:
+        first = CountWrong<1>(at, run, key, &wrong);
+        break;
+      case 2:
+        first = CountWrong<2>(at, run, key, &wrong);
+        break;
+      case 4:
+        first = CountWrong<4>(at, run, key, &wrong);
+        break;
+      default:
+        first = CountWrong<8>(at, run, key, &wrong);
+        break;
     }
     covered_bytes_[param] += run.count * element_bytes;
     check_.compared_bytes += run.count * element_bytes;
@@ -190,8 +197,8 @@ class Checker {
 
   // Whether this one comes before all others so far.
   bool Report(FindingKind kind, size_t param, int64_t offset) {
-    if (check_.first && std::pair(check_.first->param, check_.first->offset_bytes) <=
-                            std::pair(param, offset)) {
+    if (check_.first &&
+        std::pair(check_.first->param, check_.first->offset_bytes) <= std::pair(param, offset)) {
       return false;
     }
     check_.first = Finding{};
@@ -220,10 +227,14 @@ void LayoutOracle::Fill(std::span<const LoopbackParam> params, uint64_t generati
       plan_, params, index, PlanSide::kSource, generation,
       [&](const PlanPlace& place, const ElementRun& run, uint64_t key, uint8_t* at, size_t) {
         switch (DTypeBytes(plan_.supers[place.super].dtype)) {
-          case 1: return WriteRun<1>(at, run, key);
-          case 2: return WriteRun<2>(at, run, key);
-          case 4: return WriteRun<4>(at, run, key);
-          default: return WriteRun<8>(at, run, key);
+          case 1:
+            return WriteRun<1>(at, run, key);
+          case 2:
+            return WriteRun<2>(at, run, key);
+          case 4:
+            return WriteRun<4>(at, run, key);
+          default:
+            return WriteRun<8>(at, run, key);
         }
       });
 }

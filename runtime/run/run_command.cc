@@ -16,10 +16,14 @@ constexpr int64_t kMemoryPercent = 80;
 
 std::string_view PhaseText(RunPhase phase) {
   switch (phase) {
-    case RunPhase::kPrepare: return "preparing";
-    case RunPhase::kFill: return "writing source params";
-    case RunPhase::kExecute: return "executing";
-    case RunPhase::kCompare: return "comparing";
+    case RunPhase::kPrepare:
+      return "preparing";
+    case RunPhase::kFill:
+      return "writing source params";
+    case RunPhase::kExecute:
+      return "executing";
+    case RunPhase::kCompare:
+      return "comparing";
   }
   return "";
 }
@@ -61,7 +65,9 @@ class Command {
     if (!FitsMemory(*memory)) return RunExit::kCannotJudge;
     Progress progress(args_, err_);
     CheckedRunOptions options{args_.check, args_.executions, args_.timeout};
-    options.on_phase = [&](RunPhase phase, uint32_t execution) { progress.Enter(phase, execution); };
+    options.on_phase = [&](RunPhase phase, uint32_t execution) {
+      progress.Enter(phase, execution);
+    };
     StatusOr<CheckedRunResult> result = RunChecked(loaded->plan, options);
     if (!result.ok()) {
       // A plan that passed verification and cannot be executed is a mistake of the verifier.

@@ -51,8 +51,9 @@ TEST_CASE("a right plan: a report on standard output, memory on standard error, 
   f.args.executions = 3;
   CHECK(f.Run() == RunExit::kYes);
   CHECK(Has(f.out, "plan: 8 ranks, 6 rounds, 16 messages\n"));
-  CHECK(Has(f.out, "moved: 12.29 kB over the network, 12.29 kB inside domains, 12.29 kB inside "
-                   "ranks\n"));
+  CHECK(Has(f.out,
+            "moved: 12.29 kB over the network, 12.29 kB inside domains, 12.29 kB inside "
+            "ranks\n"));
   CHECK(Has(f.out, "(median of 3), 24.58 kB delivered at "));
   CHECK(Has(f.out, "staging: 3072 bytes allocated on one rank at most, 3072 bytes planned\n"));
   CHECK(Has(f.out, "check: all 98.30 kB right\n"));
@@ -82,8 +83,8 @@ TEST_CASE("JSON states the same as exact numbers") {
   CHECK(json["delivered_gb_per_s"].get<double>() > 0);
   CHECK(json["staging_bytes"] == nlohmann::json{{"allocated", 1024}, {"planned", 1024}});
   CHECK(json["memory_bytes"]["staging"] == 2 * 1024 + 4 * 768);
-  CHECK(json["check"] == nlohmann::json{{"compared_bytes", 1024}, {"wrong_bytes", 0},
-                                        {"first", nullptr}});
+  CHECK(json["check"] ==
+        nlohmann::json{{"compared_bytes", 1024}, {"wrong_bytes", 0}, {"first", nullptr}});
   f.args.check = false;
   CHECK(f.Run() == RunExit::kYes);
   CHECK(nlohmann::json::parse(f.out)["check"].is_null());

@@ -12,7 +12,9 @@
 namespace reshard {
 namespace {
 
-double Seconds(std::chrono::nanoseconds time) { return std::chrono::duration<double>(time).count(); }
+double Seconds(std::chrono::nanoseconds time) {
+  return std::chrono::duration<double>(time).count();
+}
 
 double MedianSeconds(const CheckedRunResult& result) {
   std::vector<std::chrono::nanoseconds> sorted = result.elapsed;
@@ -24,7 +26,9 @@ double MedianSeconds(const CheckedRunResult& result) {
 }
 
 // Bytes that one execution writes into params.
-int64_t DeliveredBytes(const PlanTotals& totals) { return totals.scaleup_bytes + totals.local_bytes; }
+int64_t DeliveredBytes(const PlanTotals& totals) {
+  return totals.scaleup_bytes + totals.local_bytes;
+}
 
 double DeliveredGbPerSecond(const RunReport& report) {
   const double seconds = MedianSeconds(report.result);
@@ -68,11 +72,11 @@ void PrintRunText(const RunReport& report, std::ostream& out) {
   out << "plan: " << plan.ranks.size() << " ranks, " << totals.rounds << " rounds, "
       << totals.messages << " messages\n"
       << "moved: " << FormatBytes(totals.network_bytes) << " over the network, "
-      << FormatBytes(totals.scaleup_bytes) << " inside domains, "
-      << FormatBytes(totals.local_bytes) << " inside ranks\n"
-      << "time: " << FormatSeconds(MedianSeconds(result)) << " (median of "
-      << result.elapsed.size() << "), " << FormatBytes(DeliveredBytes(totals)) << " delivered at "
-      << std::setprecision(3) << DeliveredGbPerSecond(report) << " GB/s\n"
+      << FormatBytes(totals.scaleup_bytes) << " inside domains, " << FormatBytes(totals.local_bytes)
+      << " inside ranks\n"
+      << "time: " << FormatSeconds(MedianSeconds(result)) << " (median of " << result.elapsed.size()
+      << "), " << FormatBytes(DeliveredBytes(totals)) << " delivered at " << std::setprecision(3)
+      << DeliveredGbPerSecond(report) << " GB/s\n"
       << "staging: " << FormatBytes(result.max_staging_bytes) << " allocated on one rank at most, "
       << FormatBytes(totals.max_staging_bytes) << " planned\n";
   if (!report.args->check) return;
@@ -118,12 +122,9 @@ void PrintRunJson(const RunReport& report, std::ostream& out) {
                      {"first", nullptr}};
   }
   if (result.first) {
-    json["check"]["first"] = {{"rank", result.first->rank},
-                              {"param", result.first->param},
-                              {"byte", result.first->offset_bytes},
-                              {"index", result.first->index},
-                              {"expected", result.first->expected},
-                              {"found", result.first->found}};
+    json["check"]["first"] = {{"rank", result.first->rank},         {"param", result.first->param},
+                              {"byte", result.first->offset_bytes}, {"index", result.first->index},
+                              {"expected", result.first->expected}, {"found", result.first->found}};
   }
   // Names may hold bytes that are no UTF-8.
   out << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";

@@ -44,8 +44,8 @@ TEST_CASE("executing allocates nothing, in the first execution and in later ones
       std::vector<ParamBuffer> buffers;
       for (const ExpectedParam& spec : ParamsOfRank(plan, specs[r].rank)) {
         blocks.emplace_back(static_cast<size_t>(spec.bytes) / 8 + 1);
-        buffers.push_back({spec.side, spec.name,
-                           reinterpret_cast<uint8_t*>(blocks.back().data()), spec.bytes});
+        buffers.push_back(
+            {spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()), spec.bytes});
       }
       executors.push_back(*Executor::Create(plan, index, specs[r].rank,
                                             *BindParams(plan, specs[r].rank, buffers),

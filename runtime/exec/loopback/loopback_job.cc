@@ -109,9 +109,8 @@ Status LoopbackJob::AllocateParams() {
     for (ExpectedParam& spec : ParamsOfRank(plan_, rank.rank)) {
       // A block of its own each, so that tools see an access beyond it; never empty.
       const int64_t blocks = spec.bytes / kParamAlignBytes + 1;
-      std::unique_ptr<uint8_t, FreeDelete> block(static_cast<uint8_t*>(
-          std::aligned_alloc(static_cast<size_t>(kParamAlignBytes),
-                             static_cast<size_t>(blocks * kParamAlignBytes))));
+      std::unique_ptr<uint8_t, FreeDelete> block(static_cast<uint8_t*>(std::aligned_alloc(
+          static_cast<size_t>(kParamAlignBytes), static_cast<size_t>(blocks * kParamAlignBytes))));
       if (!block) {
         return Status(StatusCode::kLimitExceeded, "no memory for '" + spec.name + "' of rank " +
                                                       std::to_string(rank.rank) + ", " +
@@ -141,13 +140,13 @@ Status LoopbackJob::CreateExecutors() {
   for (size_t r = 0; r < ranks.size(); ++r) {
     std::vector<ParamBuffer> buffers;
     for (const LoopbackParam& param : params_of(r)) {
-      buffers.push_back({param.side, param.name, param.bytes.data(),
-                         static_cast<int64_t>(param.bytes.size())});
+      buffers.push_back(
+          {param.side, param.name, param.bytes.data(), static_cast<int64_t>(param.bytes.size())});
     }
     StatusOr<Bindings> bindings = BindParams(plan_, ranks[r].rank, buffers);
     if (!bindings.ok()) return bindings.status();
-    StatusOr<std::unique_ptr<Executor>> executor = Executor::Create(
-        plan_, index, ranks[r].rank, *std::move(bindings), world_->transport(r));
+    StatusOr<std::unique_ptr<Executor>> executor =
+        Executor::Create(plan_, index, ranks[r].rank, *std::move(bindings), world_->transport(r));
     if (!executor.ok()) return executor.status();
     executors_.push_back(*std::move(executor));
   }
@@ -166,9 +165,9 @@ Status LoopbackJob::Execute(std::chrono::nanoseconds timeout) {
         if (gate.Wait()) results[r] = executors_[r]->Execute({timeout});
       });
     } catch (const std::system_error& error) {
-      failed_start = Status(StatusCode::kUnavailable,
-                            "cannot start a thread for each of " +
-                                std::to_string(executors_.size()) + " ranks: " + error.what());
+      failed_start = Status(StatusCode::kUnavailable, "cannot start a thread for each of " +
+                                                          std::to_string(executors_.size()) +
+                                                          " ranks: " + error.what());
       break;
     }
   }

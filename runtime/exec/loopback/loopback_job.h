@@ -44,9 +44,7 @@ struct LoopbackMemory {
   int64_t destination_bytes = 0;
   int64_t staging_bytes = 0;
   int64_t table_bytes = 0;  // about the params, an estimate
-  int64_t total() const {
-    return source_bytes + destination_bytes + staging_bytes + table_bytes;
-  }
+  int64_t total() const { return source_bytes + destination_bytes + staging_bytes + table_bytes; }
 };
 // Error when the sum does not exist in 64 bits.
 StatusOr<LoopbackMemory> LoopbackMemoryOf(const Plan& plan);

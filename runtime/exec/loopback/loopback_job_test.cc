@@ -99,8 +99,8 @@ TEST_CASE("experts: stacked, padded, transposed; an external param stays as it i
     } else if (param.rank == 2) {
       for (uint32_t i = 0; i < 2 * 7 * 8; ++i) {
         const uint32_t row = i / 8 % 7;
-        elements.push_back(
-            row == 6 ? uint16_t{0} : ExpertElement(execution, layer, i / 56 * 2, row, i % 8));
+        elements.push_back(row == 6 ? uint16_t{0}
+                                    : ExpertElement(execution, layer, i / 56 * 2, row, i % 8));
       }
     } else {
       for (uint32_t i = 0; i < 2 * 8 * 6; ++i) {
@@ -142,8 +142,8 @@ TEST_CASE("a rank that stores an element twice gets both copies") {
   });
 }
 
-// Row r of a matrix goes from rank r to rank `pairs` + r, in `slices` slices of 256 bytes, one every
-// `every` rounds; eight ranks to a domain.
+// Row r of a matrix goes from rank r to rank `pairs` + r, in `slices` slices of 256 bytes, one
+// every `every` rounds; eight ranks to a domain.
 Plan PairsPlan(uint32_t pairs, uint32_t slices, uint32_t every) {
   Plan plan;
   const int64_t row_bytes = int64_t{256} * slices;
@@ -267,8 +267,8 @@ struct Ranks {
       std::vector<ParamBuffer> buffers;
       for (const ExpectedParam& spec : ParamsOfRank(plan, r)) {
         blocks.emplace_back(static_cast<size_t>(spec.bytes) / 8 + 1);
-        buffers.push_back({spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()),
-                           spec.bytes});
+        buffers.push_back(
+            {spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()), spec.bytes});
       }
       executors.push_back(*Executor::Create(plan, BuildProgramIndex(plan), r,
                                             *BindParams(plan, r, buffers), world->transport(r)));

@@ -32,8 +32,8 @@ Status TooManyMessages() {
 struct LoopbackWorld::Shared {
   std::atomic<bool> aborted{false};
   std::mutex mutex;
-  Status failure;         // guarded by mutex, final once aborted
-  Status failure_abroad;  // the same, as the other ranks return it
+  Status failure;            // guarded by mutex, final once aborted
+  Status failure_abroad;     // the same, as the other ranks return it
   std::vector<Rank*> ranks;  // rising by rank; fixed before the first call
 
   Rank* Find(uint32_t rank) const;
@@ -90,8 +90,8 @@ class LoopbackWorld::Rank final : public RankTransport {
   Status Publish(uint64_t step, std::atomic<uint64_t>* counter);
   Status AwaitCounter(Rank* other, const std::atomic<uint64_t>& counter, uint64_t step,
                       Deadline deadline, std::string_view what);
-  // Takes a message that is here and expected out of offers_ and receives_; null when there is none.
-  // Error when a peer offers another message than expected. With the mutex held.
+  // Takes a message that is here and expected out of offers_ and receives_; null when there is
+  // none. Error when a peer offers another message than expected. With the mutex held.
   StatusOr<Outgoing*> TakeOffer(Incoming* incoming);
   static void Acknowledge(Outgoing* outgoing);
   // A receiver that has not taken its message; null when all have. With the mutex held.
@@ -125,9 +125,9 @@ Status LoopbackWorld::Rank::CheckArena(int64_t offset, int64_t extent) const {
   if (offset >= 0 && extent >= 0 && offset <= arena_bytes_ && extent <= arena_bytes_ - offset) {
     return Status();
   }
-  return Status(StatusCode::kInvalidArgument,
-                "bytes " + std::to_string(offset) + " + " + std::to_string(extent) +
-                    " leave the arena of " + std::to_string(arena_bytes_) + " bytes");
+  return Status(StatusCode::kInvalidArgument, "bytes " + std::to_string(offset) + " + " +
+                                                  std::to_string(extent) + " leave the arena of " +
+                                                  std::to_string(arena_bytes_) + " bytes");
 }
 
 StatusOr<LoopbackWorld::Rank*> LoopbackWorld::Rank::Peer(uint32_t rank) const {
@@ -347,8 +347,7 @@ StatusOr<std::unique_ptr<LoopbackWorld>> LoopbackWorld::Create(
                                                       std::to_string(spec.arena_bytes) + " bytes");
       }
     }
-    world->ranks_.push_back(
-        std::make_unique<Rank>(spec, std::move(arena), world->shared_.get()));
+    world->ranks_.push_back(std::make_unique<Rank>(spec, std::move(arena), world->shared_.get()));
     world->shared_->ranks.push_back(world->ranks_.back().get());
   }
   return world;

@@ -2,8 +2,8 @@
 //
 // A send is a rendezvous: the sender posts where its bytes are, the receiver copies them into its
 // own arena and acknowledges. So a receiver takes bytes only when its slot is free, and a sender
-// packs anew only when they were taken. Waiting is on condition variables, never a spin: hundreds of
-// ranks share a few cores.
+// packs anew only when they were taken. Waiting is on condition variables, never a spin: hundreds
+// of ranks share a few cores.
 #ifndef RESHARD_RUNTIME_EXEC_LOOPBACK_LOOPBACK_WORLD_H_
 #define RESHARD_RUNTIME_EXEC_LOOPBACK_LOOPBACK_WORLD_H_
 

@@ -104,7 +104,8 @@ TEST_CASE("an abort ends waits of every kind and names the rank that failed") {
   std::vector<std::thread> threads;
   threads.emplace_back([&] { results[1] = world->transport(1)->FinishStep(1, Late()); });
   threads.emplace_back([&] { results[2] = world->transport(2)->FinishStep(1, Late()); });
-  threads.emplace_back([&] { results[3] = world->transport(3)->AwaitLanded(0, 1, Late()).status(); });
+  threads.emplace_back(
+      [&] { results[3] = world->transport(3)->AwaitLanded(0, 1, Late()).status(); });
   threads.emplace_back([&] { results[4] = world->transport(4)->AwaitReads(0, 1, Late()); });
   std::this_thread::sleep_for(milliseconds(20));
   world->transport(0)->Abort(Status(StatusCode::kIoError, "broken cable"));
