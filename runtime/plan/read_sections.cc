@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "schemas/plan_generated.h"
@@ -30,7 +32,8 @@ class Copier {
 
   template <class T>
   std::vector<T> Numbers(const Vector<T>* numbers) {
-    if (numbers == nullptr || !Charge(numbers->size() * sizeof(T) + 32)) return {};
+    if (numbers == nullptr || !IsAligned(*numbers)) return {};
+    if (!Charge(numbers->size() * sizeof(T) + 32)) return {};
     return {numbers->begin(), numbers->end()};
   }
 
@@ -48,7 +51,8 @@ class Copier {
   template <class To, class Element, class Convert>
   void Rows(const Vector<Element>* rows, const Convert& convert, std::vector<To>* out) {
     out->clear();
-    if (rows == nullptr || !Charge(uint64_t{rows->size()} * sizeof(To))) return;
+    if (rows == nullptr || !IsAligned(*rows)) return;
+    if (!Charge(uint64_t{rows->size()} * sizeof(To))) return;
     out->reserve(rows->size());
     for (const auto* row : *rows) {
       if (!status_.ok()) return;
@@ -76,7 +80,7 @@ class Copier {
   }
 
   RankList Ranks(const fb::RankSet& set, const Vector<const fb::RankRun*>* runs) {
-    const uint64_t run_total = runs == nullptr ? 0 : runs->size();
+    const uint64_t run_total = runs == nullptr || !IsAligned(*runs) ? 0 : runs->size();
     if (set.first_run() > run_total || set.run_count() > run_total - set.first_run()) {
       Refuse("a rank set has runs outside their table");
       return {};
@@ -117,6 +121,16 @@ class Copier {
   }
 
  private:
+  // FlatBuffers' verifier looks at the alignment of a vector's length, not of its elements.
+  template <class Element>
+  bool IsAligned(const Vector<Element>& rows) {
+    constexpr size_t kAlign = alignof(std::remove_pointer_t<Element>);
+    if (rows.size() > 0 && reinterpret_cast<uintptr_t>(rows.Data()) % kAlign != 0) {
+      Refuse("a table in it is not aligned");
+    }
+    return status_.ok();
+  }
+
   bool Charge(uint64_t bytes) {
     if (bytes > budget_bytes_) Refuse("its parts refer to each other again and again");
     if (!status_.ok()) return false;

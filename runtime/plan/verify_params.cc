@@ -69,8 +69,6 @@ class ParamChecker {
       return;
     }
     if (!log_.Charge(super.dims.size() + 1)) return;
-    StridedRegion region{
-        place.base_instance * family.bytes + place.base_bytes, element_bytes, {}, p};
     Reach bytes{place.base_bytes, place.base_bytes};
     Reach instances{place.base_instance, place.base_instance};
     bool aligned = place.base_bytes % element_bytes == 0;
@@ -90,6 +88,8 @@ class ParamChecker {
       return;
     }
     // Inside the buffers, so that no product of a stride and the size of one overflows.
+    StridedRegion region{
+        place.base_instance * family.bytes + place.base_bytes, element_bytes, {}, p};
     for (size_t d = 0; d < super.dims.size(); ++d) {
       const PlanDimRange& dim = plan_.place_dims[place.first_dim + d];
       if (dim.extent == 1) continue;

@@ -36,7 +36,6 @@ class SlotChecker {
  public:
   SlotChecker(const Plan& plan, const VerifyFacts& facts, VerifyLog* log)
       : plan_(plan),
-        facts_(facts),
         index_(facts.index()),
         log_(*log),
         loads_(plan.header.totals.rounds) {}
@@ -90,7 +89,6 @@ class SlotChecker {
   }
 
   const Plan& plan_;
-  const VerifyFacts& facts_;
   const ProgramIndex& index_;
   VerifyLog& log_;
   std::vector<Load> loads_;       // per round, of one rank; zeros between ranks

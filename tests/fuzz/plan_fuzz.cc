@@ -166,7 +166,7 @@ void RunOne(Bytes file) {
   const StatusOr<Bytes> again = SerializePlan(loaded->plan);
   RESHARD_CHECK(again.ok(), "what was read can be written");
   const StatusOr<LoadedPlan> reloaded = LoadPlan(*again, options);
-  RESHARD_CHECK(reloaded.ok(), "what was written can be read");
+  RESHARD_CHECK(reloaded.ok(), "what was written can be read: " + reloaded.status().ToString());
   RESHARD_CHECK(*SerializePlan(reloaded->plan) == *again, "writing is stable");
   Verify(loaded->plan);
 }
