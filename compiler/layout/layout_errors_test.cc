@@ -238,14 +238,29 @@ TEST_CASE("explicit params") {
 }
 
 TEST_CASE("limits end in an error, soon") {
-  CHECK(Whole("'logical':[{'name':'a','shape':[1000000,2]}],'meshes':{'m':{'axes':['x'],"
+  const auto limited = [](const std::string& body) {
+    return LayoutTestInput(Source(body), "", 100'000).Codes();
+  };
+  CHECK(limited("'logical':[{'name':'a','shape':[1000000,2]}],'meshes':{'m':{'axes':['x'],"
               "'shape':[1]}},'params':[{'name':'p','mesh':'m','value':{'op':'stack',"
               "'over':{'i':'0..1000000'},'in':{'op':'slice','start':'i%100','stop':'i%100+1','in':"
               "{'op':'stack','over':{'j':'0..100'},'in':{'op':'slice','start':'(j*j)%7+i%2',"
-              "'stop':'(j*j)%7+i%2+4','in':'a'}}}}}]").Codes() == Codes{"too-many-pieces"});
-  CHECK(Whole("'logical':[{'name':'a','shape':[1]}],'meshes':{'m':{'axes':['x'],'shape':[1]}},"
+              "'stop':'(j*j)%7+i%2+4','in':'a'}}}}}]") == Codes{"too-many-pieces"});
+  CHECK(limited("'logical':[{'name':'a','shape':[1]}],'meshes':{'m':{'axes':['x'],'shape':[1]}},"
               "'params':[{'for':{'i':'0..1000000','j':'0..1000000'},'where':['(i*j)%3==1'],"
-              "'name':'p{i}.{j}','mesh':'m','value':'a'}]").Codes() == Codes{"too-many-pieces"});
+              "'name':'p{i}.{j}','mesh':'m','value':'a'}]") == Codes{"too-many-pieces"});
+  // Conditions that hold alone are tried alone: 300 + 300 values, not 300 * 300.
+  CHECK(LayoutTestInput(Source("'logical':[{'name':'a','shape':[1]}],'meshes':{'m':{'axes':['x',"
+                               "'y'],'shape':[3,3]}},'params':[{'for':{'i':'0..300','j':'0..300'},"
+                               "'where':['i//100==x and j//100==y'],'name':'p{i}.{j}','mesh':'m',"
+                               "'value':'a'}]"),
+                        "", 3'000).good == false);
+  CHECK(LayoutTestInput(Source("'logical':[{'for':{'i':'0..300','j':'0..300'},'name':'a{i}.{j}',"
+                               "'shape':[1]}],'meshes':{'m':{'axes':['x',"
+                               "'y'],'shape':[3,3]}},'params':[{'for':{'i':'0..300','j':'0..300'},"
+                               "'where':['i//100==x and j//100==y'],'name':'p{i}.{j}','mesh':'m',"
+                               "'value':'a{i}.{j}'}]"),
+                        "", 3'000).good);
 }
 
 }  // namespace

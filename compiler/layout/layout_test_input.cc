@@ -20,7 +20,7 @@ bool Read(const std::string& name, const std::string& text, SourceMap* sources,
 }  // namespace
 
 LayoutTestInput::LayoutTestInput(const std::string& source_text,
-                                 const std::string& destination_text) {
+                                 const std::string& destination_text, int64_t max_pieces) {
   const bool source_read = Read("train.json", source_text, &sources, &diags, &source_spec);
   if (!Read("infer.json", destination_text, &sources, &diags, &destination_spec)) return;
   const LayoutSpec* first = source_text.empty() ? nullptr : &source_spec;
@@ -29,7 +29,7 @@ LayoutTestInput::LayoutTestInput(const std::string& source_text,
   good = true;
   const auto build = [&](const LayoutSpec* spec, Layout* layout) {
     if (spec == nullptr) return;
-    good &= BuildLayout(*spec, table, &diags, layout) &&
+    good &= BuildLayout(*spec, table, &diags, layout, max_pieces) &&
             CheckExpectations(*spec, table, *layout, &diags) && CheckScales(table, *layout, &diags);
   };
   build(first, &source);

@@ -2,6 +2,7 @@
 #ifndef RESHARD_COMPILER_LAYOUT_LAYOUT_TEST_INPUT_H_
 #define RESHARD_COMPILER_LAYOUT_LAYOUT_TEST_INPUT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,8 @@ struct LayoutTestInput {
   Layout source, destination;
   bool good = false;  // everything was built without an error
 
-  LayoutTestInput(const std::string& source_text, const std::string& destination_text);
+  LayoutTestInput(const std::string& source_text, const std::string& destination_text,
+                  int64_t max_pieces = kMaxPieces);
   // The stable words of all diagnostics, in the order reported.
   std::vector<std::string> Codes() const;
   // Everything as a user sees it.

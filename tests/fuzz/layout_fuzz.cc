@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t kMaxElements = 20'000;  // of all tensors, and of all params of a side
 constexpr size_t kMaxRanks = 12;
 constexpr int64_t kMaxSteps = 20'000;
+constexpr int64_t kMaxPiecesHere = 100'000;  // keeps one input short
 
 bool IsSmall(const LogicalTable& table, const Layout& layout) {
   int64_t elements = 0;
@@ -34,6 +35,37 @@ bool IsSmall(const LogicalTable& table, const Layout& layout) {
     if (elements > kMaxElements) return false;
   }
   return layout.ranks.size() <= kMaxRanks;
+}
+
+int64_t LastIndex(const PlaceAxis& axis) {
+  int64_t last = axis.begin;
+  for (const PlaceDigit& digit : axis.digits) last += (digit.extent - 1) * digit.step;
+  return last;
+}
+
+void CheckPlaceBounds(const LogicalTable& table, const Layout& layout, const Place& place) {
+  RESHARD_CHECK(place.super < table.supers.size() && place.family < layout.families.size(),
+                "a place refers to nothing");
+  const SuperTensor& super = table.supers[place.super];
+  const ParamFamily& family = layout.families[place.family];
+  RESHARD_CHECK(place.axes.size() == super.axis_count(), "a place has other axes than its tensor");
+  int64_t last_byte = place.base_bytes + DTypeBytes(super.dtype);
+  int64_t last_instance = place.base_instance;
+  for (size_t a = 0; a < place.axes.size(); ++a) {
+    const size_t loops = super.loop_count();
+    const int64_t begin = a < loops ? super.loop_begin[a] : 0;
+    const int64_t extent = a < loops ? super.loop_extent[a] : super.shape[a - loops];
+    RESHARD_CHECK(place.axes[a].begin >= begin && LastIndex(place.axes[a]) < begin + extent,
+                  "a place leaves its tensor");
+    for (const PlaceDigit& digit : place.axes[a].digits) {
+      RESHARD_CHECK(digit.extent > 1 && digit.step > 0, "a digit does not count up");
+      last_byte += (digit.extent - 1) * digit.stride_bytes;
+      last_instance += (digit.extent - 1) * digit.instance_stride;
+    }
+  }
+  RESHARD_CHECK(place.base_bytes >= 0 && last_byte <= family.bytes, "a place leaves its param");
+  RESHARD_CHECK(place.base_instance >= 0 && last_instance < family.instance_count(),
+                "a place leaves its family");
 }
 
 void CompareWithNaive(const LayoutSpec& spec, const LogicalTable& table, const Layout& layout) {
@@ -68,8 +100,9 @@ void Run(std::string text) {
     LogicalTable table;
     Layout layout;
     ok = ok && BuildLogicalTable(&spec, nullptr, &diags, &table) &&
-         BuildLayout(spec, table, &diags, &layout);
+         BuildLayout(spec, table, &diags, &layout, kMaxPiecesHere);
     if (ok) {
+      for (const Place& place : layout.places) CheckPlaceBounds(table, layout, place);
       ok = CheckExpectations(spec, table, layout, &diags);
       ok = CheckScales(table, layout, &diags) && ok;
       if (IsSmall(table, layout)) CompareWithNaive(spec, table, layout);
