@@ -103,8 +103,12 @@ DType ReadDType(const JsonNode& node, Diagnostics* diags) {
   if (const std::optional<DType> dtype = ParseDType(node.text)) return *dtype;
   std::vector<std::string> known;
   for (uint8_t i = 0; i < kDTypeCount; ++i) known.emplace_back(DTypeText(static_cast<DType>(i)));
-  diags->Error(DiagnosticCode::kBadValue, node.span,
-               "'" + node.text + "' is not a dtype" + DidYouMean(node.text, known));
+  std::string hint = DidYouMean(node.text, known);
+  if (hint.empty()) {
+    hint = ", expected one of";
+    for (const std::string& name : known) hint += " " + name;
+  }
+  diags->Error(DiagnosticCode::kBadValue, node.span, "'" + node.text + "' is not a dtype" + hint);
   return DType::kBf16;
 }
 

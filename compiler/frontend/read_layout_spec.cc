@@ -14,7 +14,8 @@ bool IsLayoutFile(ObjectReader* root, Diagnostics* diags) {
   const JsonNode* const version = root->Required("version");
   if (format == nullptr || version == nullptr) return false;
   if (format->kind != JsonNode::Kind::kString || format->text != "reshard-layout") {
-    diags->Error(DiagnosticCode::kBadFormat, format->span, "expected the format 'reshard-layout'");
+    diags->Error(DiagnosticCode::kBadFormat, format->span,
+                 "the format is " + DescribeJson(*format) + ", expected 'reshard-layout'");
     return false;
   }
   if (version->kind != JsonNode::Kind::kNumber || version->text != "1") {

@@ -184,7 +184,9 @@ class NameChecker {
     Diagnostic& error = diags_.Error(
         DiagnosticCode::kDuplicateParam, second.span,
         "rank " + std::to_string(rank) + " has two params called '" + name + "'");
-    if (first.template_index != second.template_index) {
+    if (first.template_index == second.template_index) {
+      error.notes.push_back({second.span, "two values of the variables of this template give it"});
+    } else {
       error.notes.push_back({first.span, "the other one is made here"});
     }
     return false;

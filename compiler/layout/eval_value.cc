@@ -304,7 +304,9 @@ class ValueTree::Evaluator {
     return Fail(DiagnosticCode::kUnevenShard, node.spec->axis_spans[axis],
                 what + " along dim " + std::to_string(dim) + " of '" + FirstName(node) +
                     "' do not divide over axis '" + node.spec->axes[axis] + "' of " +
-                    std::to_string(ranks) + " ranks");
+                    std::to_string(ranks) + " ranks" +
+                    (units < ranks ? "; state 'replicate_if_fewer', or how with 'uneven'"
+                                   : "; pad it, or state how with 'uneven'"));
   }
 
   static std::string FirstName(const Node& node) {
@@ -361,7 +363,9 @@ class ValueTree::Evaluator {
       return Fail(DiagnosticCode::kBadSlice, spec.span,
                   "slice " + std::to_string(start) + ".." + std::to_string(stop) + " with step " +
                       std::to_string(step) + " of " + std::to_string(extent) +
-                      " elements along dim " + std::to_string(dim));
+                      " elements along dim " + std::to_string(dim) +
+                      ", expected 0 <= start <= stop <= " + std::to_string(extent) +
+                      " and a step of at least 1");
     }
     *out = SliceView(in, dim, start, stop, step, context_.budget);
     return Outcome::kDone;
@@ -377,8 +381,8 @@ class ValueTree::Evaluator {
     if (const Outcome o = Int(spec.at, 0, &at); o != Outcome::kDone) return o;
     if (at < 0 || at >= in.shape[dim]) {
       return Fail(DiagnosticCode::kBadSlice, spec.span,
-                  "index " + std::to_string(at) + " of " + std::to_string(in.shape[dim]) +
-                      " elements along dim " + std::to_string(dim));
+                  "index " + std::to_string(at) + " along dim " + std::to_string(dim) + " of " +
+                      std::to_string(in.shape[dim]) + " elements, expected a smaller one from 0");
     }
     *out = DropDim(SliceView(in, dim, at, at + 1, 1, context_.budget), dim);
     return Outcome::kDone;

@@ -271,10 +271,24 @@ class TableBuilder {
     return true;
   }
 
+  // The tensors that two templates share, as exactly as can be said in one name.
+  static std::string CommonName(const SuperTensor& mine, const SuperTensor& other) {
+    std::vector<int64_t> begin = mine.loop_begin;
+    std::vector<int64_t> extent = mine.loop_extent;
+    if (mine.name == other.name && begin.size() == other.loop_begin.size()) {
+      for (size_t i = 0; i < begin.size(); ++i) {
+        const int64_t end = std::min(begin[i] + extent[i], other.loop_begin[i] + other.loop_extent[i]);
+        begin[i] = std::max(begin[i], other.loop_begin[i]);
+        extent[i] = end - begin[i];
+      }
+    }
+    return mine.name.Describe(begin, extent);
+  }
+
   // Reports where `mine` contradicts what is known; false when it does.
   bool Agree(const SuperTensor& mine, SuperId known) {
     const SuperTensor& other = table_.supers[known];
-    const std::string name = mine.name.Describe(mine.loop_begin, mine.loop_extent);
+    const std::string name = CommonName(mine, other);
     if (known >= first_of_side_) {
       diags_.Error(DiagnosticCode::kDuplicateTensor, mine.declared,
                    "'" + name + "' is declared twice")

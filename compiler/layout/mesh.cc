@@ -30,6 +30,7 @@ class MeshBuilder {
       Mesh mesh;
       mesh.name = mesh_spec.name;
       mesh.axes = mesh_spec.axes;
+      mesh.span = mesh_spec.span;
       const bool made = mesh_spec.ranks ? FromRanks(mesh_spec, &mesh)
                                         : FromShape(mesh_spec, base, &mesh);
       good &= made;
@@ -98,7 +99,7 @@ class MeshBuilder {
     std::unordered_set<Rank> seen;
     for (const Rank rank : mesh->ranks) {
       if (seen.insert(rank).second) continue;
-      diags_.Error(DiagnosticCode::kDuplicateRank, spec.ranks->span,
+      diags_.Error(DiagnosticCode::kDuplicateRank, SecondEntry(*spec.ranks, rank),
                    "rank " + std::to_string(rank) + " appears twice in mesh '" + spec.name + "'");
       return false;
     }
@@ -106,6 +107,20 @@ class MeshBuilder {
     diags_.Error(DiagnosticCode::kMeshShape, spec.ranks->span,
                  "mesh '" + spec.name + "' has no ranks");
     return false;
+  }
+
+  // The place of the last entry of `rank` in a nested array of ranks.
+  static Span SecondEntry(const JsonNode& ranks, Rank rank) {
+    std::vector<const JsonNode*> open = {&ranks};
+    while (!open.empty()) {
+      const JsonNode& node = *open.back();
+      open.pop_back();
+      if (node.kind == JsonNode::Kind::kNumber && node.text == std::to_string(rank)) {
+        return node.span;
+      }
+      for (const JsonNode& item : node.items) open.push_back(&item);
+    }
+    return ranks.span;
   }
 
   bool Collect(const MeshSpec& spec, const JsonNode& node, size_t depth, Mesh* mesh) {

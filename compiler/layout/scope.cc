@@ -7,6 +7,12 @@ namespace {
 
 std::string Text(int64_t value) { return std::to_string(value); }
 
+// Of [begin, end).
+std::string MissingLayers(int64_t begin, int64_t end) {
+  if (end - begin == 1) return "layer " + Text(begin) + " is in no stage";
+  return "layers " + Text(begin) + " to " + Text(end - 1) + " are in no stage";
+}
+
 }  // namespace
 
 bool SpecScope::Build(const LayoutSpec& spec, Diagnostics* diags) {
@@ -93,7 +99,7 @@ bool SpecScope::BuildPipeline(Diagnostics* diags) {
     if (before.end == after.begin) continue;
     const std::string what =
         before.end < after.begin
-            ? "layers " + Text(before.end) + " to " + Text(after.begin - 1) + " are in no stage"
+            ? MissingLayers(before.end, after.begin)
             : "layer " + Text(after.begin) + " is in stage " + Text(before.stage) + " and in stage " +
                   Text(after.stage);
     diags->Error(DiagnosticCode::kPipelineLayers, after.span, what)

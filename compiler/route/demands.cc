@@ -1,4 +1,5 @@
 #include "compiler/route/demands.h"
+#include "compiler/transfer/name_ranks.h"
 
 #include <algorithm>
 #include <iterator>
@@ -68,9 +69,9 @@ void DemandFinder::CheckPlaces() {
   }
   if (missing.empty()) return;
   Error(DiagnosticCode::kNoPlace, first_class,
-        "ranks " + DescribeRanks(missing) + " hold or need " +
-            DescribeClass(table_, transfers_, first_class) +
-            " or other tensors, but the topology gives them no place");
+        "the topology has no place for " + NameRanks(missing) +
+            ", expected one for every rank that has weights (" +
+            DescribeClass(table_, transfers_, first_class) + " for one)");
 }
 
 bool DemandFinder::CheckSenders(ClassId cls, bool over_network) {
@@ -79,17 +80,14 @@ bool DemandFinder::CheckSenders(ClassId cls, bool over_network) {
   const bool excluded = holders.active.ranks.empty();
   if (!excluded && !(over_network && holders.networked.empty())) return true;
   if (!reported_.try_emplace({facts.holders, excluded}, true).second) return false;
-  const std::string ranks = DescribeRanks(transfers_.rank_sets[facts.holders]);
+  const std::string holders_text = NameRanks(transfers_.rank_sets[facts.holders]);
   const std::string tensor = DescribeClass(table_, transfers_, cls);
-  const std::string needers = DescribeRanks(transfers_.rank_sets[facts.needers]);
+  const std::string needers = NameRanks(transfers_.rank_sets[facts.needers]);
+  const std::string what = "bytes of " + tensor + " for " + needers + " are only on " + holders_text;
   if (excluded) {
-    Error(DiagnosticCode::kOnlyCopyExcluded, cls,
-          "ranks " + needers + " need bytes of " + tensor + " that only ranks " + ranks +
-              " hold, and the topology excludes those");
+    Error(DiagnosticCode::kOnlyCopyExcluded, cls, what + ", all excluded in the topology");
   } else {
-    Error(DiagnosticCode::kNoNic, cls,
-          "ranks " + needers + " need bytes of " + tensor + " that only ranks " + ranks +
-              " hold, and none of those has a NIC");
+    Error(DiagnosticCode::kNoNic, cls, what + ", without a NIC to send them");
   }
   return false;
 }

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compiler/route/deal.h"
+#include "compiler/transfer/name_ranks.h"
 
 namespace reshard {
 namespace {
@@ -88,10 +89,10 @@ RankList StreamBuilder::UsableLanders(ClassId cls, DomainId domain) {
   }
   if (usable.empty() && reported_.insert(domain).second) {
     diags_.Error(DiagnosticCode::kNoNic, Span{in_.topology->file, 0, 0},
-                 "ranks " + DescribeRanks(needers.all.RanksOf(needers.all.Find(domain))) +
-                     " need " + DescribeClass(table_, *in_.transfers, cls) +
-                     " over the network, but no rank of their domain '" +
-                     in_.topology->domains[domain].name + "' has a NIC to receive it");
+                 "bytes of " + DescribeClass(table_, *in_.transfers, cls) + " for " +
+                     NameRanks(needers.all.RanksOf(needers.all.Find(domain))) +
+                     " come over the network, but no rank of the domain '" +
+                     in_.topology->domains[domain].name + "' has a NIC to receive them");
   }
   return usable;
 }

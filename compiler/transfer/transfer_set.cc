@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/transfer/coverage.h"
+#include "compiler/transfer/name_ranks.h"
 #include "compiler/transfer/overlap_pairs.h"
 #include "compiler/transfer/refine.h"
 #include "compiler/transfer/side_atoms.h"
@@ -83,8 +84,8 @@ bool TransferBuilder::CheckSharedRanks() {
   };
   Diagnostic& error = diags_->Error(
       DiagnosticCode::kRanksShared, mesh_span(destination_),
-      "ranks " + DescribeRanks(shared) +
-          " are in both layouts, expected none unless the destination says \"colocated\": true");
+      "both layouts have " + NameRanks(shared) +
+          ", expected none in common unless the destination says \"colocated\": true");
   error.notes.push_back({mesh_span(source_), "rank " + std::to_string(shared[0]) +
                                                  " of the source is here"});
   return false;
@@ -311,8 +312,8 @@ bool TransferBuilder::Build() {
   if (!GatherClasses()) return false;
   if (out_->cells.empty()) {
     diags_->Error(DiagnosticCode::kNothingToMove, Span{destination_.file, 0, 0},
-                  "no byte that the source holds is needed by the destination: expected at least "
-                  "one");
+                  "there is nothing to move: no byte that the source holds is needed by the "
+                  "destination");
     return false;
   }
   return true;
