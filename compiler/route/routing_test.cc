@@ -226,7 +226,7 @@ TEST_CASE("errors name the tensor and the ranks") {
     job.site(1).excluded = true;
     CHECK(CodeOf(job, &text) == DiagnosticCode::kOnlyCopyExcluded);
     CHECK(text.find("'t.4'") != std::string::npos);
-    CHECK(text.find("only ranks 1 hold") != std::string::npos);
+    CHECK(text.find("only on rank 1,") != std::string::npos);
   }
   {
     Job job = Toy();
@@ -245,7 +245,7 @@ TEST_CASE("errors name the tensor and the ranks") {
     job.topology.sites.pop_back();
     job.topology.site_index.erase(5);
     CHECK(CodeOf(job, &text) == DiagnosticCode::kNoPlace);
-    CHECK(text.find("ranks 5 ") != std::string::npos);
+    CHECK(text.find("for rank 5,") != std::string::npos);
   }
 }
 

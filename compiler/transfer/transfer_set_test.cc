@@ -463,7 +463,7 @@ TEST_CASE("ranks on both sides need colocated") {
     CHECK_FALSE(BuildTransfers(table, source, destination, &diags, &set));
     REQUIRE(diags.entries().size() == 1);
     CHECK(diags.entries()[0].code == DiagnosticCode::kRanksShared);
-    CHECK(diags.entries()[0].text.find("ranks 1 are in both") == 0);
+    CHECK(diags.entries()[0].text.find("both layouts have rank 1,") == 0);
   }
   destination.colocated = true;
   Diagnostics diags;

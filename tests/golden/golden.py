@@ -110,21 +110,26 @@ def parse(path, root):
     return case
 
 
+def environment_with(programs, folder):
+    """An environment for commands in which `programs` (name -> path) are found by their names."""
+    bin_folder = os.path.join(folder, ".bin")
+    os.mkdir(bin_folder)
+    for name, program in programs.items():
+        os.symlink(os.path.abspath(program), os.path.join(bin_folder, name))
+    return {"PATH": bin_folder + ":/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
+
+
 def run(case, programs):
     """Runs the steps in a fresh folder; returns a list of (exit, stdout, stderr)."""
     folder = tempfile.mkdtemp(prefix="golden.")
     try:
-        bin_folder = os.path.join(folder, ".bin")
-        os.mkdir(bin_folder)
-        for name, program in programs.items():
-            os.symlink(os.path.abspath(program), os.path.join(bin_folder, name))
+        environment = environment_with(programs, folder)
         for name, text in case.files.items():
             target = os.path.join(folder, name)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             with open(target, "w", encoding="utf-8", newline="") as stream:
                 stream.write(text)
         results = []
-        environment = {"PATH": bin_folder + ":/usr/bin:/bin", "LC_ALL": "C.UTF-8"}
         for step in case.steps:
             done = subprocess.run(["/bin/sh", "-c", step.command], cwd=folder, env=environment,
                                   stdin=subprocess.DEVNULL, capture_output=True,
