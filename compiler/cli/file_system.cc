@@ -75,7 +75,8 @@ Status RealFileSystem::Write(const std::string& path, std::span<const uint8_t> b
     ::close(descriptor);
     return status;
   }
-  std::string temporary = path + ".XXXXXX";
+  // mkstemp replaces the last six characters.
+  std::string temporary = path + "." + std::string(6, 'X');
   const int descriptor = ::mkstemp(temporary.data());
   if (descriptor < 0) return Status(StatusCode::kIoError, "cannot create: " + ErrnoText());
   Status status = WriteDescriptor(descriptor, bytes);
