@@ -7,7 +7,7 @@ namespace reshard {
 namespace {
 
 // Bounds memory, where the budget bounds time.
-constexpr uint64_t kMaxCorners = uint64_t{1} << 25;
+constexpr uint64_t kMaxNumbers = uint64_t{1} << 25;
 
 // Appends the corners of a box in the dims `cut`, and their signs times `weight`.
 void AppendCorners(const int64_t* box, const std::vector<size_t>& cut, int64_t weight,
@@ -39,8 +39,9 @@ BoxCoverResult CheckBoxCover(size_t dim_count, const int64_t* whole,
     }
   }
   const uint64_t corner_count =
-      cut.size() < 25 ? (parts.size() + uint64_t{1}) << cut.size() : kMaxCorners + 1;
-  if (corner_count > kMaxCorners || !charge(corner_count * (cut.size() + 1))) {
+      cut.size() < 25 ? (parts.size() + uint64_t{1}) << cut.size() : kMaxNumbers;
+  const uint64_t number_count = corner_count * (cut.size() + 2);
+  if (number_count > kMaxNumbers || !charge(number_count)) {
     result.exhausted = true;
     return result;
   }

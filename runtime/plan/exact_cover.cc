@@ -11,6 +11,10 @@ using Region = StridedRegion;
 
 // Unfolded regions that may exist in one check: bounds memory, where the budget bounds time.
 constexpr int64_t kMaxUnfolded = int64_t{1} << 21;
+// A region is copied and sorted wherever it is looked at.
+constexpr uint64_t kStepsPerRegion = 16;
+// Folds inside folds: regions of one tensor have a few, and each takes part of the stack.
+constexpr int kMaxFolds = 64;
 
 // From the first byte to behind the last; strides are positive.
 int64_t SpanBytes(const Region& region) {
@@ -154,7 +158,7 @@ class Coverer {
 
   // All regions lie inside [begin, end). False when something is wrong.
   bool Cover(int64_t begin, int64_t end, std::vector<Region> regions) {
-    if (!Charge(regions.size() + 1)) return false;
+    if (!Charge(kStepsPerRegion * (regions.size() + 1))) return false;
     std::sort(regions.begin(), regions.end(), [](const Region& a, const Region& b) {
       return std::tie(a.begin, a.id) < std::tie(b.begin, b.id);
     });
@@ -186,18 +190,25 @@ class Coverer {
       }
     }
     if (stride_bytes == 0) return Overlap(regions[1].begin, regions[0].id, regions[1].id);
+    if (folds_ == kMaxFolds) {
+      result_.exhausted = true;
+      return false;
+    }
     std::vector<Band> bands;
     for (size_t i = 0; i < count; ++i) {
       if (!AddBands(regions[i], begin, stride_bytes, &bands)) return false;
     }
-    return CoverBands(begin, end, stride_bytes, std::move(bands));
+    ++folds_;
+    const bool covered = CoverBands(begin, end, stride_bytes, std::move(bands));
+    --folds_;
+    return covered;
   }
 
   // Cuts a region into bands of the rows [begin + k * stride_bytes, begin + (k + 1) *
   // stride_bytes).
   bool AddBands(const Region& region, int64_t begin, int64_t stride_bytes,
                 std::vector<Band>* bands) {
-    if (!Charge(1)) return false;
+    if (!Charge(kStepsPerRegion)) return false;
     const int64_t row = (region.begin - begin) / stride_bytes;
     const int64_t row_end = begin + (row + 1) * stride_bytes;
     if (region.begin + SpanBytes(region) <= row_end) {
@@ -316,6 +327,7 @@ class Coverer {
   const bool allow_gaps_;
   const std::function<bool(uint64_t)>& charge_;
   int64_t unfolded_ = 0;
+  int folds_ = 0;
   CoverResult result_;
 };
 

@@ -159,7 +159,7 @@ void CellChecker::FindCells(const PlanPlace& place, const Box& box, std::vector<
   found->clear();
   const uint64_t looked_at = trees_[place.super].tree->FindOverlapping(box.data(), found);
   // What is found is remembered, so that the budget bounds memory as well.
-  static_cast<void>(log_.Charge(looked_at * box.size() + 16 * found->size()));
+  static_cast<void>(log_.Charge(looked_at * box.size() + 64 * found->size()));
 }
 
 // The cells found for a destination place, all inside it, are it.

@@ -11,21 +11,21 @@ VerifyFacts::VerifyFacts(const Plan& plan) : index_(BuildProgramIndex(plan)) {
   for (const PlanRank& rank : plan.ranks) {
     rank_domain_.push_back(plan.sites[index_.SiteIndex(plan, rank.rank)].domain);
   }
-  std::vector<int64_t> counts(plan.domains.size(), 0);
-  std::vector<uint32_t> touched;
+}
+
+RankSetDomains::RankSetDomains(const Plan& plan, const VerifyFacts& facts) {
+  std::vector<bool> seen(plan.domains.size(), false);
   for (const RankList& set : plan.rank_sets) {
-    touched.clear();
+    std::vector<uint32_t>& domains = domains_.emplace_back();
     size_t at = 0;  // sets and plan.ranks both rise
     for (const Rank rank : set) {
       while (plan.ranks[at].rank < rank) ++at;
-      if (counts[rank_domain_[at]]++ == 0) touched.push_back(rank_domain_[at]);
+      const uint32_t domain = facts.rank_domain()[at];
+      if (!seen[domain]) domains.push_back(domain);
+      seen[domain] = true;
     }
-    std::sort(touched.begin(), touched.end());
-    DomainCounts& domains = set_domains_.emplace_back();
-    for (const uint32_t domain : touched) {
-      domains.emplace_back(domain, counts[domain]);
-      counts[domain] = 0;
-    }
+    std::sort(domains.begin(), domains.end());
+    for (const uint32_t domain : domains) seen[domain] = false;
   }
 }
 

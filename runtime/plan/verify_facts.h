@@ -6,7 +6,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "runtime/plan/plan.h"
@@ -17,10 +16,6 @@ namespace reshard {
 class VerifyFacts {
  public:
   explicit VerifyFacts(const Plan& plan);
-
-  // (domain, ranks of the set in it), rising by domain.
-  using DomainCounts = std::vector<std::pair<uint32_t, int64_t>>;
-  const DomainCounts& DomainsOf(uint32_t rank_set) const { return set_domains_[rank_set]; }
 
   const ProgramIndex& index() const { return index_; }
   // Per entry of plan.tree_members, its position in plan.ranks.
@@ -33,7 +28,16 @@ class VerifyFacts {
   ProgramIndex index_;
   std::vector<uint32_t> member_rank_;
   std::vector<uint32_t> rank_domain_;
-  std::vector<DomainCounts> set_domains_;
+};
+
+// Per rank set of a plan, the domains in which it has ranks, rising.
+class RankSetDomains {
+ public:
+  RankSetDomains(const Plan& plan, const VerifyFacts& facts);
+  const std::vector<uint32_t>& Of(uint32_t rank_set) const { return domains_[rank_set]; }
+
+ private:
+  std::vector<std::vector<uint32_t>> domains_;
 };
 
 // "param 'layers.{0..3}.w' (ranks 0-7)".

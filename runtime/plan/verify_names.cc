@@ -114,10 +114,13 @@ bool MayMeet(const ParsedName& a, const ParsedName& b) {
 
 class NameChecker {
  public:
-  NameChecker(const Plan& plan, VerifyLog* log) : plan_(plan), log_(*log) {
+  NameChecker(const Plan& plan, std::optional<uint32_t> rank, VerifyLog* log)
+      : plan_(plan), log_(*log), names_(plan.families.size()) {
     std::map<std::string, uint32_t> skeletons;
-    for (const PlanFamily& family : plan.families) {
-      std::vector<std::pair<uint32_t, ParsedName>>& names = names_.emplace_back();
+    for (size_t f = 0; f < plan.families.size(); ++f) {
+      const PlanFamily& family = plan.families[f];
+      if (rank && !Contains(plan.rank_sets[family.rank_set], *rank)) continue;
+      std::vector<std::pair<uint32_t, ParsedName>>& names = names_[f];
       const auto add = [&](const NamePattern& pattern) {
         ParsedName name = Parse(family, pattern);
         const auto id = static_cast<uint32_t>(skeletons.size());
@@ -191,7 +194,7 @@ class NameChecker {
   }
 
   void List(uint32_t rank, PlanSide side, const Entry* names, size_t count) {
-    constexpr uint64_t kStepsPerName = 64;  // memory, too
+    constexpr uint64_t kStepsPerName = 1024;  // memory, too
     std::set<std::string> seen;
     for (size_t i = 0; i < count; ++i) {
       const PlanFamily& family = *names[i].second->family;
@@ -221,13 +224,13 @@ class NameChecker {
 }  // namespace
 
 void VerifyNames(const Plan& plan, std::optional<uint32_t> rank, VerifyLog* log) {
-  NameChecker checker(plan, log);
+  NameChecker checker(plan, rank, log);
   std::map<uint32_t, std::vector<uint32_t>> families_of_rank;
   for (uint32_t f = 0; f < plan.families.size(); ++f) {
     const RankList& ranks = plan.rank_sets[plan.families[f].rank_set];
     if (rank && Contains(ranks, *rank)) families_of_rank[*rank].push_back(f);
     if (rank) continue;
-    if (!log->Charge(8 * ranks.size())) return;
+    if (!log->Charge(64 * ranks.size())) return;
     for (const Rank r : ranks) families_of_rank[r].push_back(f);
   }
   // Ranks with the same families have the same names.

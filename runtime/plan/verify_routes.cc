@@ -52,10 +52,11 @@ using DomainList = std::vector<uint32_t>;
 class RouteChecker {
  public:
   RouteChecker(const Plan& plan, const VerifyFacts& facts, VerifyLog* log)
-      : plan_(plan), facts_(facts), log_(*log), cuts_(plan) {}
+      : plan_(plan), facts_(facts), log_(*log), cuts_(plan), set_domains_(plan, facts) {}
 
   void Run() {
     constexpr void (RouteChecker::*kSteps[])() = {
+        &RouteChecker::FindNics,
         &RouteChecker::CheckTrees,
         &RouteChecker::CheckInjects,
         &RouteChecker::CheckDelivery,
@@ -80,6 +81,7 @@ class RouteChecker {
     std::vector<Part>::const_iterator first, last;
   };
 
+  void FindNics();
   void CheckTrees();
   void CheckInjects();
   void CheckInject(uint32_t i);
@@ -90,12 +92,20 @@ class RouteChecker {
   const Plan& plan_;
   const VerifyFacts& facts_;
   VerifyLog& log_;
+  std::vector<bool> has_nic_;  // per entry of plan.ranks
   std::vector<DomainList> audiences_;
   std::vector<uint32_t> audience_of_stream_;
   const ClassCuts cuts_;
+  const RankSetDomains set_domains_;
   std::vector<uint32_t> shares_of_domain_;  // per domain, of one class; zeros between classes
   std::vector<uint32_t> last_share_;        // per domain, the last one counted there
 };
+
+void RouteChecker::FindNics() {
+  for (const PlanRank& rank : plan_.ranks) {
+    has_nic_.push_back(!plan_.sites[facts_.index().SiteIndex(plan_, rank.rank)].nics.empty());
+  }
+}
 
 // Bounds have found the landers of each single tree in different domains.
 void RouteChecker::CheckTrees() {
@@ -104,8 +114,13 @@ void RouteChecker::CheckTrees() {
   for (size_t t = 0; t < plan_.trees.size(); ++t) {
     const PlanTree& tree = plan_.trees[t];
     if (!log_.Charge(tree.member_count)) return;
-    for (uint32_t p = 0; p < tree.member_count; ++p) {
-      domains[tree.stream].push_back(facts_.DomainOfMember(tree.first_member + p));
+    for (uint32_t m = tree.first_member; m < tree.first_member + tree.member_count; ++m) {
+      domains[tree.stream].push_back(facts_.DomainOfMember(m));
+      if (tree.member_count > 1 && !has_nic_[facts_.member_rank()[m]]) {
+        log_.Add(VerifyRule::kNoNic, Item("tree", t),
+                 "rank " + std::to_string(plan_.tree_members[m]) +
+                     " sends or receives over the network, but has no NIC");
+      }
     }
     if (plan_.streams[tree.stream].local && tree.member_count > 1) {
       log_.Add(VerifyRule::kLocality, Item("tree", t),
@@ -142,12 +157,15 @@ void RouteChecker::CheckInject(uint32_t i) {
   }
   const uint32_t head = plan_.tree_members[tree.first_member];
   if (inject.source != head) {
-    const uint32_t source_domain =
-        plan_.sites[facts_.index().SiteIndex(plan_, inject.source)].domain;
-    if (stream.local) {
+    const PlanSite& site = plan_.sites[facts_.index().SiteIndex(plan_, inject.source)];
+    if (site.nics.empty() || !has_nic_[facts_.member_rank()[tree.first_member]]) {
+      log_.Add(VerifyRule::kNoNic, where,
+               Item("inject", i) + " goes to rank " + std::to_string(head) +
+                   ", and one of them has no NIC");
+    } else if (stream.local) {
       log_.Add(VerifyRule::kLocality, where,
                Item("inject", i) + " sends a local stream to rank " + std::to_string(head));
-    } else if (source_domain == facts_.DomainOfMember(tree.first_member)) {
+    } else if (site.domain == facts_.DomainOfMember(tree.first_member)) {
       log_.Add(VerifyRule::kLocality, where,
                Item("inject", i) + " takes the network to rank " + std::to_string(head) +
                    " of its own domain");
@@ -228,7 +246,7 @@ void RouteChecker::CheckClass(uint32_t cls, const std::vector<Share>& shares) {
       whole[i] = part + 1 == shares[i].last && covered == plan_.classes[cls].bytes;
     }
   }
-  for (const auto& [domain, rank_count] : facts_.DomainsOf(plan_.classes[cls].needers)) {
+  for (const uint32_t domain : set_domains_.Of(plan_.classes[cls].needers)) {
     if (!log_.Charge(1)) break;
     if (shares_of_domain_[domain] == 1 && whole[last_share_[domain]]) continue;
     std::vector<Part> parts;

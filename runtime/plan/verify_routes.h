@@ -1,5 +1,5 @@
 // Rules about streams, trees and injects: stream-bytes, delivery, tree-shape, provenance, locality,
-// cut-align, empty-op. Slice-coverage is part of VerifyBounds.
+// no-nic, cut-align, empty-op. Slice-coverage is part of VerifyBounds.
 #ifndef RESHARD_RUNTIME_PLAN_VERIFY_ROUTES_H_
 #define RESHARD_RUNTIME_PLAN_VERIFY_ROUTES_H_
 

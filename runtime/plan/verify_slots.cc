@@ -35,10 +35,7 @@ std::optional<int64_t> StatedLimit(const Plan& plan) {
 class SlotChecker {
  public:
   SlotChecker(const Plan& plan, const VerifyFacts& facts, VerifyLog* log)
-      : plan_(plan),
-        index_(facts.index()),
-        log_(*log),
-        loads_(plan.header.totals.rounds) {}
+      : plan_(plan), index_(facts.index()), log_(*log), loads_(plan.header.totals.rounds) {}
 
   void Run() {
     CheckTreeRounds();

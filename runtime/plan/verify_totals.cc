@@ -40,7 +40,8 @@ class TotalsChecker {
   void Run() {
     CheckStored();
     CheckMoved();
-    for (size_t c = 0; c < plan_.cuts.size() && log_.CanGoOn(); ++c) CheckCut(c);
+    const RankSetDomains set_domains(plan_, facts_);
+    for (size_t c = 0; c < plan_.cuts.size() && log_.CanGoOn(); ++c) CheckCut(c, set_domains);
     CheckBound();
     if (log_.CanGoOn()) CheckPredicted();
   }
@@ -62,7 +63,7 @@ class TotalsChecker {
   void CheckStored();
   void CheckMoved();
   Wide CountLocal(const PlanTree& tree);
-  void CheckCut(size_t c);
+  void CheckCut(size_t c, const RankSetDomains& set_domains);
   void CheckBound();
   void CheckPredicted();
   void AddTraffic(uint32_t r, std::vector<PortLoad>* loads);
@@ -151,7 +152,7 @@ void TotalsChecker::CheckMoved() {
   Compare("rounds", totals.rounds, static_cast<Wide>(rounds));
 }
 
-void TotalsChecker::CheckCut(size_t c) {
+void TotalsChecker::CheckCut(size_t c, const RankSetDomains& set_domains) {
   const PlanCut& cut = plan_.cuts[c];
   const std::string where = "cut " + std::to_string(c);
   std::vector<bool> inside(plan_.domains.size(), false);
@@ -165,8 +166,8 @@ void TotalsChecker::CheckCut(size_t c) {
   // Per rank set: has it ranks inside, has it ranks outside?
   std::vector<std::pair<bool, bool>> sides(plan_.rank_sets.size(), {false, false});
   for (uint32_t set = 0; set < plan_.rank_sets.size(); ++set) {
-    if (!log_.Charge(facts_.DomainsOf(set).size())) return;
-    for (const auto& [domain, count] : facts_.DomainsOf(set)) {
+    if (!log_.Charge(set_domains.Of(set).size())) return;
+    for (const uint32_t domain : set_domains.Of(set)) {
       (inside[domain] ? sides[set].first : sides[set].second) = true;
     }
   }

@@ -187,6 +187,12 @@ void AddRouteMutations(std::vector<PlanMutation>* out) {
     p->streams[1].local = false;
     p->tree_members[1] = 0;
   });
+  add("a source without a NIC", VerifyRule::kNoNic, ToyPlan(),
+      [](Plan* p) { p->sites[0].nics.clear(); });
+  add("a head without a NIC", VerifyRule::kNoNic, ToyPlan(),
+      [](Plan* p) { p->sites[2].nics.clear(); });
+  add("a relay without a NIC", VerifyRule::kNoNic, ReplicatedPlan(),
+      [](Plan* p) { p->sites[5].nics.clear(); });
   add("an inject boundary at 8 bytes", VerifyRule::kCutAlign, ReplicatedPlan(), [](Plan* p) {
     p->injects[0].extent += 8;
     p->injects[4].begin += 8;
