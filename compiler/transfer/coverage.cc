@@ -13,9 +13,10 @@ namespace {
 
 constexpr FamilyId kNoFamily = UINT32_MAX;
 
-std::string AndMore(int64_t tensor_count) {
-  if (tensor_count == 1) return "";
-  return " and " + std::to_string(tensor_count - 1) + " more";
+// "'x' is", "'x' and 5 more are".
+std::string TensorsAre(const std::string& first, int64_t tensor_count) {
+  if (tensor_count == 1) return "'" + first + "' is";
+  return "'" + first + "' and " + std::to_string(tensor_count - 1) + " more are";
 }
 
 int64_t TotalVolume(const BoxList& boxes) {
@@ -153,9 +154,8 @@ bool CoverageCheck::AddUntouched(SuperId super, const SideAtoms& source,
 }
 
 bool CoverageCheck::IsUnused(const std::string& name) const {
-  return std::any_of(patterns_.begin(), patterns_.end(), [&](const std::string& pattern) {
-    return GlobMatches(pattern, name);
-  });
+  return std::any_of(patterns_.begin(), patterns_.end(),
+                     [&](const std::string& pattern) { return GlobMatches(pattern, name); });
 }
 
 bool CoverageCheck::FindExample(const Finding& finding, bool excusable, Example* out) {
@@ -195,9 +195,9 @@ Note CoverageCheck::OtherSideNote(Side other, SuperId super) const {
   const bool source = other == Side::kSource;
   const FamilyId family = source ? first_family_[super].first : first_family_[super].second;
   if (family == kNoFamily) {
-    return {in_.table->supers[super].declared,
-            std::string("declared here; no ") + (source ? "source" : "destination") +
-                " param has any element of it"};
+    return {in_.table->supers[super].declared, std::string("declared here; no ") +
+                                                   (source ? "source" : "destination") +
+                                                   " param has any element of it"};
   }
   const ParamFamily& param = SideLayout(other).families[family];
   return {param.span, "'" + param.name.Describe(param.loop_begin, param.loop_extent) +
@@ -210,7 +210,7 @@ bool CoverageCheck::ReportFindings(Side side, Diagnostics* diags) {
     Example example;
     if (!FindExample(finding, source, &example)) return false;
     if (example.tensor_count == 0) continue;
-    const std::string what = "'" + example.tensor + "'" + AndMore(example.tensor_count);
+    const std::string what = TensorsAre(example.tensor, example.tensor_count);
     const std::string which =
         example.elements + ", on rank " + std::to_string(example.rank) + " for one";
     Diagnostic& diagnostic =
@@ -218,8 +218,7 @@ bool CoverageCheck::ReportFindings(Side side, Diagnostics* diags) {
                               what + " held here but needed by no destination param: elements " +
                                   which + " (list it under 'unused' if that is meant)")
                : diags->Error(DiagnosticCode::kNotHeld, finding.span,
-                              what + " needed here but held by no source param: elements " +
-                                  which);
+                              what + " needed here but held by no source param: elements " + which);
     diagnostic.notes.push_back(
         OtherSideNote(source ? Side::kDestination : Side::kSource, example.super));
   }
@@ -241,9 +240,9 @@ bool CoverageCheck::ReportUntouched(Diagnostics* diags) {
     });
     if (!in_budget) return false;
     if (count == 0) continue;
-    diags->Warning(DiagnosticCode::kUnusedTensor, in_.table->supers[super].declared,
-                   "'" + first + "'" + AndMore(count) +
-                       " declared, but neither side has a param with elements of it");
+    diags->Warning(
+        DiagnosticCode::kUnusedTensor, in_.table->supers[super].declared,
+        TensorsAre(first, count) + " declared, but neither side has a param with elements of it");
   }
   return true;
 }

@@ -37,8 +37,7 @@ class CoverageCheck {
 
   // Super-tensors in rising order. `overlaps`: of source atoms with destination atoms. False when
   // the budget ran out; this and the following function.
-  [[nodiscard]] bool AddSuper(SuperId super, const SideAtoms& source,
-                              const SideAtoms& destination,
+  [[nodiscard]] bool AddSuper(SuperId super, const SideAtoms& source, const SideAtoms& destination,
                               const std::vector<BoxPair>& overlaps);
   // Reports not-held, not-needed and unused-pattern as errors, unused-tensor as a warning.
   [[nodiscard]] bool Report(Diagnostics* diags);

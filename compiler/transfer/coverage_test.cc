@@ -40,8 +40,8 @@ Sides Experts() {
 void Add(Layout* layout, const RankList& ranks, BoxDim layers, BoxDim experts, BoxDim rows) {
   AddTestPlace(layout, ranks, 0,
                {TestRange(layers.begin, layers.extent, 24 * experts.extent),
-                TestRange(experts.begin, experts.extent, 24),
-                TestRange(rows.begin, rows.extent, 4), TestRange(0, 4)});
+                TestRange(experts.begin, experts.extent, 24), TestRange(rows.begin, rows.extent, 4),
+                TestRange(0, 4)});
 }
 
 TEST_CASE("everything held and needed: nothing to say") {
@@ -59,7 +59,7 @@ TEST_CASE("an expert block off by one: the first missing tensor, how many, and b
   Add(&sides.destination, {2, 3}, {3, 2}, {0, 4}, {0, 6});
   CHECK(sides.Findings() ==
         std::vector<std::string>{
-            "not-held: 'experts.3.3' and 1 more needed here but held by no source param: "
+            "not-held: 'experts.3.3' and 1 more are needed here but held by no source param: "
             "elements [0:6, 0:4], on rank 2 for one | 'param0' has other elements of it"});
 }
 
@@ -70,7 +70,7 @@ TEST_CASE("part of a tensor: exactly the elements that are missing") {
   Add(&sides.destination, {2}, {3, 2}, {0, 4}, {0, 6});
   CHECK(sides.Findings() ==
         std::vector<std::string>{
-            "not-held: 'experts.3.0' and 7 more needed here but held by no source param: "
+            "not-held: 'experts.3.0' and 7 more are needed here but held by no source param: "
             "elements [2:3, 0:4], on rank 2 for one | 'param0' has other elements of it"});
 }
 
@@ -79,15 +79,16 @@ TEST_CASE("held but not needed is an error unless `unused` names it") {
   Add(&sides.source, {0, 1}, {3, 2}, {0, 4}, {0, 6});
   Add(&sides.destination, {2}, {3, 1}, {0, 4}, {0, 6});
   Add(&sides.destination, {2}, {4, 1}, {0, 2}, {0, 6});
-  CHECK(sides.Findings() ==
-        std::vector<std::string>{
-            "not-needed: 'experts.4.2' and 1 more held here but needed by no destination param: "
-            "elements [0:6, 0:4], on rank 0 for one (list it under 'unused' if that is meant) | "
-            "'param0' has other elements of it"});
+  CHECK(
+      sides.Findings() ==
+      std::vector<std::string>{
+          "not-needed: 'experts.4.2' and 1 more are held here but needed by no destination param: "
+          "elements [0:6, 0:4], on rank 0 for one (list it under 'unused' if that is meant) | "
+          "'param0' has other elements of it"});
   sides.destination.unused = {{"experts.4.3", Span{}}};
   CHECK(sides.Findings() ==
         std::vector<std::string>{
-            "not-needed: 'experts.4.2' held here but needed by no destination param: "
+            "not-needed: 'experts.4.2' is held here but needed by no destination param: "
             "elements [0:6, 0:4], on rank 0 for one (list it under 'unused' if that is meant) | "
             "'param0' has other elements of it"});
   sides.destination.unused = {{"experts.4.*", Span{}}};
@@ -98,7 +99,8 @@ TEST_CASE("patterns without a match") {
   Sides sides = Experts();
   Add(&sides.source, {0}, {3, 2}, {0, 4}, {0, 6});
   Add(&sides.destination, {1}, {3, 2}, {0, 4}, {0, 6});
-  sides.destination.unused = {{"experts.4.*", Span{}}, {"expert.*", Span{}}, {"experts.5.?", Span{}}};
+  sides.destination.unused = {
+      {"experts.4.*", Span{}}, {"expert.*", Span{}}, {"experts.5.?", Span{}}};
   CHECK(sides.Findings() ==
         std::vector<std::string>{"unused-pattern: no logical tensor matches 'expert.*'",
                                  "unused-pattern: no logical tensor matches 'experts.5.?'"});
@@ -127,11 +129,11 @@ TEST_CASE("declared only: a warning with the tensors that nobody stores") {
   sides.table.supers.push_back(TestSuper("empty", {}, {}, {0}));
   Add(&sides.source, {0}, {3, 2}, {1, 3}, {0, 6});
   Add(&sides.destination, {1}, {3, 2}, {1, 3}, {0, 6});
-  CHECK(sides.Findings() ==
-        std::vector<std::string>{"unused-tensor: 'experts.3.0' and 1 more declared, but neither "
-                                 "side has a param with elements of it",
-                                 "unused-tensor: 'norm' declared, but neither side has a param "
-                                 "with elements of it"});
+  CHECK(sides.Findings() == std::vector<std::string>{
+                                "unused-tensor: 'experts.3.0' and 1 more are declared, but neither "
+                                "side has a param with elements of it",
+                                "unused-tensor: 'norm' is declared, but neither side has a param "
+                                "with elements of it"});
   sides.destination.unused = {{"norm", Span{}}};
   CHECK(sides.Findings().size() == 1);
 }
@@ -147,7 +149,8 @@ TEST_CASE("each template's problem is reported once, however many tensors and pl
   sides.destination.families.back().template_index = 0;
   CHECK(sides.Findings() ==
         std::vector<std::string>{
-            "not-held: 'experts.3.0' and 8 more needed here but held by no source param: elements "
+            "not-held: 'experts.3.0' and 8 more are needed here but held by no source param: "
+            "elements "
             "[0:6, 0:4], on rank 1 for one | declared here; no source param has any element of "
             "it"});
 }
@@ -158,9 +161,10 @@ TEST_CASE("steps: a missing residue is told as its first element") {
   AddTestPlace(&sides.source, {0}, 0, {{0, {{4, 3, 1, 0}}}});
   AddTestPlace(&sides.source, {1}, 0, {{2, {{4, 3, 1, 0}}}});
   AddTestPlace(&sides.destination, {2}, 0, {TestRange(0, 12)});
-  CHECK(sides.Findings() ==
-        std::vector<std::string>{"not-held: 'w' needed here but held by no source param: elements "
-                                 "[1:2], on rank 2 for one | 'param0' has other elements of it"});
+  CHECK(
+      sides.Findings() ==
+      std::vector<std::string>{"not-held: 'w' is needed here but held by no source param: elements "
+                               "[1:2], on rank 2 for one | 'param0' has other elements of it"});
 }
 
 }  // namespace

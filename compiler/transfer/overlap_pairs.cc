@@ -100,8 +100,7 @@ class PairFinder {
       }
       for (size_t j = 0; j < group.b.size(); ++j) {
         const BoxDim& range = b_[group.b[j]][dim];
-        intervals.push_back(
-            {range.begin, range.end(), static_cast<uint32_t>(group.a.size() + j)});
+        intervals.push_back({range.begin, range.end(), static_cast<uint32_t>(group.a.size() + j)});
       }
       const std::vector<size_t> starts = IntervalComponents(&intervals);
       if (starts.size() == 1) continue;

@@ -19,8 +19,7 @@ BoxList RandomBoxes(uint32_t count, size_t dim_count, uint32_t side, uint32_t la
   for (uint32_t i = 0; i < count; ++i) {
     std::vector<BoxDim> box;
     for (size_t d = 0; d < dim_count; ++d) {
-      box.push_back({Below(random, side),
-                     1 + Below(random, largest)});
+      box.push_back({Below(random, side), 1 + Below(random, largest)});
     }
     list.Add(box);
   }

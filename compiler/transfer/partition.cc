@@ -124,8 +124,8 @@ class Partitioner {
         if (at == begins.front() || at == ends.back()) continue;
         const size_t begun = static_cast<size_t>(
             std::lower_bound(begins.begin(), begins.end(), at) - begins.begin());
-        const size_t ended = static_cast<size_t>(
-            std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
+        const size_t ended =
+            static_cast<size_t>(std::upper_bound(ends.begin(), ends.end(), at) - ends.begin());
         const size_t right = region.size() - ended;
         const size_t crossing = begun - ended;
         const size_t cost = 2 * crossing + std::max(begun, right) - std::min(begun, right);

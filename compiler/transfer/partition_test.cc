@@ -72,8 +72,9 @@ TEST_CASE("random boxes: each point is in one atom, which has the point's cover"
 
 TEST_CASE("disjoint boxes stay whole, also where no plane separates them") {
   // A pinwheel.
-  const BoxList list = Boxes(2, {{{0, 2}, {0, 1}}, {{2, 1}, {0, 2}}, {{1, 2}, {2, 1}},
-                                 {{0, 1}, {1, 2}}, {{1, 1}, {1, 1}}});
+  const BoxList list = Boxes(
+      2,
+      {{{0, 2}, {0, 1}}, {{2, 1}, {0, 2}}, {{1, 2}, {2, 1}}, {{0, 1}, {1, 2}}, {{1, 1}, {1, 1}}});
   WorkBudget budget(1'000'000);
   Partition partition;
   REQUIRE(PartitionBoxes(list, &budget, &partition));

@@ -30,9 +30,8 @@ std::vector<CountedStep> CountSteps(std::vector<int64_t> steps) {
     ++counted.back().count;
   }
   if (counted.size() > kMaxSteps) {
-    std::stable_sort(counted.begin(), counted.end(), [](const CountedStep& a, const CountedStep& b) {
-      return a.count > b.count;
-    });
+    std::stable_sort(counted.begin(), counted.end(),
+                     [](const CountedStep& a, const CountedStep& b) { return a.count > b.count; });
     counted.resize(kMaxSteps);
     std::sort(counted.begin(), counted.end(),
               [](const CountedStep& a, const CountedStep& b) { return a.step < b.step; });
@@ -81,8 +80,8 @@ struct Partial {
   int64_t high = 0;  // first index, without what the settled dims say
   int64_t base_bytes = 0;
   int64_t base_instance = 0;
-  std::vector<PlaceDigit> digits;         // not settled yet
-  std::vector<BoxPlace::Dim> dims;        // settled, lightest first
+  std::vector<PlaceDigit> digits;   // not settled yet
+  std::vector<BoxPlace::Dim> dims;  // settled, lightest first
 
   void Move(const PlaceDigit& digit, int64_t count) {
     high += digit.step * count;
@@ -96,7 +95,8 @@ PlaceDigit Coarser(const PlaceDigit& digit, int64_t count, int64_t extent) {
   return {extent, digit.step * count, digit.stride_bytes * count, digit.instance_stride * count};
 }
 
-// Settles one dim of weight `weight`; `next` is the weight of the dim before it, 0 for the heaviest.
+// Settles one dim of weight `weight`; `next` is the weight of the dim before it, 0 for the
+// heaviest.
 class DimSettler {
  public:
   DimSettler(int64_t weight, int64_t next, WorkBudget* budget, std::vector<Partial>* out)
@@ -162,8 +162,8 @@ class DimSettler {
     if (!budget_->Spend(1)) return false;
     // The stride of a dim with one index is never used; 0 keeps equal places equal.
     const bool moves = extent > 1;
-    part.dims.push_back({begin, extent, moves ? run.stride_bytes : 0,
-                         moves ? run.instance_stride : 0});
+    part.dims.push_back(
+        {begin, extent, moves ? run.stride_bytes : 0, moves ? run.instance_stride : 0});
     if (blocks > 1) part.digits.push_back(Coarser(run, extent, blocks));
     out_->push_back(std::move(part));
     return true;
@@ -229,8 +229,8 @@ std::vector<int64_t> ChooseWeights(std::vector<int64_t> steps, int64_t axis_end)
   return chain;
 }
 
-bool RefinePlace(const Place& place, const AxisWeights& weights, Side side,
-                 WorkBudget* budget, std::vector<BoxPlace>* out) {
+bool RefinePlace(const Place& place, const AxisWeights& weights, Side side, WorkBudget* budget,
+                 std::vector<BoxPlace>* out) {
   std::vector<BoxPlace> boxes(1);
   boxes[0].side = side;
   boxes[0].super = place.super;

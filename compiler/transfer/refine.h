@@ -26,8 +26,8 @@ std::vector<int64_t> ChooseWeights(std::vector<int64_t> steps, int64_t axis_end)
 // Per axis of a super-tensor: its weights.
 using AxisWeights = std::vector<std::vector<int64_t>>;
 
-// Appends the boxes of `place`, their ranks left open; each element of the place lies in exactly one
-// of them. False when the budget ran out.
+// Appends the boxes of `place`, their ranks left open; each element of the place lies in exactly
+// one of them. False when the budget ran out.
 [[nodiscard]] bool RefinePlace(const Place& place, const AxisWeights& weights, Side side,
                                WorkBudget* budget, std::vector<BoxPlace>* out);
 

@@ -57,7 +57,8 @@ TEST_CASE("digits that continue each other are one") {
   CHECK(joined[0].extent == 32);
   CHECK(joined[0].step == 1);
   // The strides do not: two digits, the larger step first.
-  const std::vector<PlaceDigit> apart = NormalDigits({0, {{8, 1, 8, 0}, {4, 8, 1, 0}, {1, 99, 0, 0}}});
+  const std::vector<PlaceDigit> apart =
+      NormalDigits({0, {{8, 1, 8, 0}, {4, 8, 1, 0}, {1, 99, 0, 0}}});
   REQUIRE(apart.size() == 2);
   CHECK(apart[0].step == 8);
 }

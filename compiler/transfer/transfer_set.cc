@@ -86,8 +86,8 @@ bool TransferBuilder::CheckSharedRanks() {
       DiagnosticCode::kRanksShared, mesh_span(destination_),
       "both layouts have " + NameRanks(shared) +
           ", expected none in common unless the destination says \"colocated\": true");
-  error.notes.push_back({mesh_span(source_), "rank " + std::to_string(shared[0]) +
-                                                 " of the source is here"});
+  error.notes.push_back(
+      {mesh_span(source_), "rank " + std::to_string(shared[0]) + " of the source is here"});
   return false;
 }
 
@@ -187,14 +187,13 @@ PlaceRange TransferBuilder::NextRange(Side side, SuperId super, size_t* next) co
 }
 
 ClassId TransferBuilder::ClassOf(RankSetId holders, RankSetId needers) {
-  const auto [entry, added] = class_ids_.try_emplace(
-      uint64_t{holders} << 32 | needers, static_cast<ClassId>(out_->classes.size()));
+  const auto [entry, added] = class_ids_.try_emplace(uint64_t{holders} << 32 | needers,
+                                                     static_cast<ClassId>(out_->classes.size()));
   if (added) out_->classes.push_back({holders, needers, 0, 0, 0});
   return entry->second;
 }
 
-bool TransferBuilder::AddCells(SuperId super, const SideAtoms& source,
-                               const SideAtoms& destination,
+bool TransferBuilder::AddCells(SuperId super, const SideAtoms& source, const SideAtoms& destination,
                                const std::vector<BoxPair>& overlaps) {
   if (!pieces_.Spend(overlaps.size())) return false;
   const size_t dim_count = source.atoms().dim_count();
@@ -230,8 +229,8 @@ bool TransferBuilder::AddCells(SuperId super, const SideAtoms& source,
   const int64_t element_bytes = DTypeBytes(table_.supers[super].dtype);
   for (const uint32_t box : order) {
     const BoxView view = boxes[box];
-    const ClassId cls = ClassOf(source.cover_ranks[covers[box].first],
-                                destination.cover_ranks[covers[box].second]);
+    const ClassId cls =
+        ClassOf(source.cover_ranks[covers[box].first], destination.cover_ranks[covers[box].second]);
     cells_.push_back({cls, Cell{super, std::vector<BoxDim>(view.begin(), view.end()),
                                 BoxVolume(view) * element_bytes}});
   }
@@ -258,8 +257,7 @@ bool TransferBuilder::AddSupers() {
     const size_t dim_count = out_->dims[super].size();
     SideAtoms source, destination;
     std::vector<BoxPair> overlaps;
-    if (!BuildSideAtoms(out_->places, source_range, dim_count, &work_, &out_->rank_sets,
-                        &source) ||
+    if (!BuildSideAtoms(out_->places, source_range, dim_count, &work_, &out_->rank_sets, &source) ||
         !BuildSideAtoms(out_->places, destination_range, dim_count, &work_, &out_->rank_sets,
                         &destination) ||
         !OverlappingPairs(source.atoms(), destination.atoms(), &work_, &overlaps) ||

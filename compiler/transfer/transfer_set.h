@@ -46,8 +46,7 @@ struct TransferSet {
 // Reports not-held, not-needed, ranks-shared, nothing-to-move. Equal layouts give equal sets
 // whatever the order of their JSON keys.
 [[nodiscard]] bool BuildTransfers(const LogicalTable& table, const Layout& source,
-                                  const Layout& destination, Diagnostics* diags,
-                                  TransferSet* out);
+                                  const Layout& destination, Diagnostics* diags, TransferSet* out);
 
 }  // namespace reshard
 

@@ -29,8 +29,7 @@ struct Oracle {
 };
 
 void VisitDigits(const Place& place, size_t axis, size_t digit, Element* element, int64_t instance,
-                 int64_t byte,
-                 const std::function<void(const Element&, int64_t, int64_t)>& visit) {
+                 int64_t byte, const std::function<void(const Element&, int64_t, int64_t)>& visit) {
   if (axis == place.axes.size()) {
     visit(*element, instance, byte);
     return;
@@ -57,14 +56,15 @@ Oracle MakeOracle(const Layout& source, const Layout& destination) {
     const bool is_source = layout == &source;
     for (const Place& place : layout->places) {
       Element element = {place.super};
-      VisitDigits(place, 0, 0, &element, place.base_instance, place.base_bytes,
-                  [&](const Element& at, int64_t instance, int64_t byte) {
-                    Owners& owners = oracle.owners[at];
-                    for (const Rank rank : layout->rank_sets[layout->families[place.family].ranks]) {
-                      (is_source ? owners.holders : owners.needers).insert(rank);
-                    }
-                    oracle.stored.emplace(is_source ? 0 : 1, place.family, at, instance, byte);
-                  });
+      VisitDigits(
+          place, 0, 0, &element, place.base_instance, place.base_bytes,
+          [&](const Element& at, int64_t instance, int64_t byte) {
+            Owners& owners = oracle.owners[at];
+            for (const Rank rank : layout->rank_sets[layout->families[place.family].ranks]) {
+              (is_source ? owners.holders : owners.needers).insert(rank);
+            }
+            oracle.stored.emplace(is_source ? 0 : 1, place.family, at, instance, byte);
+          });
     }
   }
   return oracle;
@@ -148,8 +148,7 @@ bool ClassesMatch(const LogicalTable& table, const TransferSet& set, const Oracl
       int64_t elements = 0;
       VisitBox(cell.box, [&](const std::vector<int64_t>& index) {
         ++elements;
-        const Element at =
-            ElementAt(set, cell.super, table.supers[cell.super].axis_count(), index);
+        const Element at = ElementAt(set, cell.super, table.supers[cell.super].axis_count(), index);
         Owners owners{AsSet(set.rank_sets[cls.holders]), AsSet(set.rank_sets[cls.needers])};
         ok = ok && said.emplace(at, std::move(owners)).second;
       });
@@ -301,8 +300,8 @@ std::vector<PlaceAxis> RandomAxes(const SuperTensor& super, std::mt19937* random
       if (room < 1) {
         axis = {first, {}};
       } else {
-        axis = {first + begin, {{1 + below((room - 1) / step2 + 1), step2, 0, 0},
-                                {inner, step1, 0, 0}}};
+        axis = {first + begin,
+                {{1 + below((room - 1) / step2 + 1), step2, 0, 0}, {inner, step1, 0, 0}}};
       }
     }
     axes.push_back(axis);
@@ -489,9 +488,7 @@ TEST_CASE("more pieces than the budget are refused") {
   LogicalTable table;
   table.supers.push_back(TestSuper("w", {}, {}, {200'000, 200'000, 200'000}));
   Layout source, destination;
-  const auto steps = [](int64_t step) {
-    return PlaceAxis{0, {{200'000 / step, step, 1, 0}}};
-  };
+  const auto steps = [](int64_t step) { return PlaceAxis{0, {{200'000 / step, step, 1, 0}}}; };
   AddTestPlace(&source, {0}, 0, {steps(401), steps(401), steps(401)});
   AddTestPlace(&destination, {1}, 0, {steps(409), steps(409), steps(409)});
   Diagnostics diags;

@@ -11,7 +11,7 @@ using Ids = std::vector<int32_t>;
 using Shape = std::vector<int64_t>;
 
 TEST_CASE("operations on written-out arrays") {
-  const ElementArray a = WholeArray(0, {2, 3});   // 0 1 2 / 3 4 5
+  const ElementArray a = WholeArray(0, {2, 3});  // 0 1 2 / 3 4 5
   const ElementArray b = WholeArray(10, {2, 3});
   CHECK(SliceArray(a, 1, 0, 3, 2).ids == Ids{0, 2, 3, 5});
   CHECK(SliceArray(a, 0, 1, 1).shape == Shape{0, 3});

@@ -20,10 +20,14 @@ std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
 // the random jobs need no escapes.
 std::string Shuffled(const JsonNode& node, std::mt19937_64* random) {
   switch (node.kind) {
-    case JsonNode::Kind::kNull: return "null";
-    case JsonNode::Kind::kBool: return node.boolean ? "true" : "false";
-    case JsonNode::Kind::kNumber: return node.text;
-    case JsonNode::Kind::kString: return Quoted(node.text);
+    case JsonNode::Kind::kNull:
+      return "null";
+    case JsonNode::Kind::kBool:
+      return node.boolean ? "true" : "false";
+    case JsonNode::Kind::kNumber:
+      return node.text;
+    case JsonNode::Kind::kString:
+      return Quoted(node.text);
     case JsonNode::Kind::kArray: {
       std::string text;
       for (const JsonNode& item : node.items) {
@@ -31,7 +35,8 @@ std::string Shuffled(const JsonNode& node, std::mt19937_64* random) {
       }
       return "[" + text + "]";
     }
-    case JsonNode::Kind::kObject: break;
+    case JsonNode::Kind::kObject:
+      break;
   }
   std::vector<size_t> order(node.members.size());
   std::iota(order.begin(), order.end(), size_t{0});

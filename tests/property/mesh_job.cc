@@ -45,8 +45,8 @@ std::string LayoutText(const MeshCase& mesh_case, const MeshSide& side, bool des
   size_t next = 0;
   std::string text = R"({"format":"reshard-layout","version":1,"side":")";
   text += destination ? "destination" : "source";
-  text += R"(","logical":[{"name":"w","shape":)" + List(mesh_case.tensor_shape) +
-          R"(,"dtype":")" + dtype + "\"}],";
+  text += R"(","logical":[{"name":"w","shape":)" + List(mesh_case.tensor_shape) + R"(,"dtype":")" +
+          dtype + "\"}],";
   if (colocated) text += "\"colocated\":true,";
   text += R"("meshes":{"m":{"axes":)" + List(axes) + ",\"ranks\":" + NestedRanks(side, 0, &next) +
           R"(}},"params":[{"name":"w","tensor":"w","mesh":"m","placements":)" +

@@ -56,8 +56,8 @@ TEST_CASE("Qwen3-235B, 64 to 64 ranks") {
 }
 
 const std::map<std::string, int64_t> kSmallDeepSeek = {
-    {"H", 8}, {"V", 256}, {"QL", 4}, {"KL", 4}, {"NOPE", 2}, {"ROPE", 1},
-    {"VD", 2}, {"I", 64}, {"IE", 32}, {"E", 32}};
+    {"H", 8},    {"V", 256}, {"QL", 4}, {"KL", 4},  {"NOPE", 2},
+    {"ROPE", 1}, {"VD", 2},  {"I", 64}, {"IE", 32}, {"E", 32}};
 
 TEST_CASE("DeepSeek-V3, 128 to 128 ranks, TP8") {
   RunModel("deepseek_v3_128_train", "deepseek_v3_128_infer", 256, kSmallDeepSeek);

@@ -12,8 +12,8 @@
 namespace reshard {
 namespace {
 
-bool ReadSpec(const std::string& name, const std::string& text, SourceMap* sources,
-              LayoutSpec* out, std::string* error) {
+bool ReadSpec(const std::string& name, const std::string& text, SourceMap* sources, LayoutSpec* out,
+              std::string* error) {
   Diagnostics diags;
   JsonNode root;
   if (ReadJson(*sources, sources->Add(name, text), &diags, &root) &&

@@ -59,8 +59,7 @@ class JobMaker {
     if (Below(2) == 0) std::shuffle(numbers.begin(), numbers.end(), random_);
     source_ranks_.assign(numbers.begin(), numbers.begin() + source_count);
     const uint32_t first = colocated_ ? Below(source_count) : source_count;
-    destination_ranks_.assign(numbers.begin() + first,
-                              numbers.begin() + first + destination_count);
+    destination_ranks_.assign(numbers.begin() + first, numbers.begin() + first + destination_count);
   }
 
   RandomTensor MakeTensor(uint32_t number, std::string* logical) {

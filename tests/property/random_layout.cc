@@ -67,8 +67,8 @@ ValueTree RandomLayout::Stacked(const TensorTemplate& tensor, const Mesh& mesh) 
   const uint32_t kind = Below(3);
   if (kind == 1 && count % axis.size == 0) {
     const int64_t share = count / axis.size;
-    const std::string text = axis.name + "*(" + n + "//" + k + ")..(" + axis.name + "+1)*(" + n +
-                             "//" + k + ")";
+    const std::string text =
+        axis.name + "*(" + n + "//" + k + ")..(" + axis.name + "+1)*(" + n + "//" + k + ")";
     return StackValue(one, dim, share, text, [axis, share](const ValueEnv& env) {
       std::vector<int64_t> values(static_cast<size_t>(share));
       std::iota(values.begin(), values.end(), env.at(axis.name) * share);
@@ -289,8 +289,8 @@ void RandomLayout::StorePlaced(const RandomTensor& tensor, const Mesh& mesh) {
         ValueEnv env = Coordinates(mesh, position);
         env["l"] = l;
         Expect(mesh.ranks[position],
-               stem + "_" + std::to_string(e) + (layers > 1 ? "." + std::to_string(l) : ""),
-               tensor, placed, env);
+               stem + "_" + std::to_string(e) + (layers > 1 ? "." + std::to_string(l) : ""), tensor,
+               placed, env);
       }
     }
   }
@@ -318,8 +318,8 @@ void RandomLayout::StoreExplicit(const RandomTensor& tensor) {
       }
       std::string pieces;
       const auto add = [&](const std::string& src, const std::string& dst) {
-        pieces += (pieces.empty() ? "" : ",") + (R"({"t":")" + tensor_name + R"(","src":[)") +
-                  src + rest_src + "],\"dst\":[" + dst + rest_dst + "]}";
+        pieces += (pieces.empty() ? "" : ",") + (R"({"t":")" + tensor_name + R"(","src":[)") + src +
+                  rest_src + "],\"dst\":[" + dst + rest_dst + "]}";
       };
       const int64_t rows = all.shape.empty() ? 1 : all.shape[0];
       const int64_t even = (rows + 1) / 2, odd = rows / 2;
@@ -358,8 +358,8 @@ void RandomLayout::StoreAll(const RandomTensor& tensor) {
 
 void RandomLayout::StorePart(const RandomTensor& tensor) {
   const Mesh mesh = meshes_.empty() ? meshes_[MakeMesh()] : meshes_[Below(meshes_.size())];
-  ValueTree tree =
-      TensorValue(tensor.tensor, std::to_string(Below(static_cast<uint64_t>(tensor.tensor.e_count))));
+  ValueTree tree = TensorValue(tensor.tensor,
+                               std::to_string(Below(static_cast<uint64_t>(tensor.tensor.e_count))));
   for (size_t dim = 0; dim < tree.shape.size(); ++dim) {
     const uint64_t extent = static_cast<uint64_t>(tree.shape[dim]);
     const int64_t start = Below(extent);
@@ -377,8 +377,8 @@ std::string RandomLayout::Text(const std::string& logical, const std::string& ex
       axes += (axes.empty() ? "\"" : ",\"") + axis.name + "\"";
     }
     size_t next = 0;
-    meshes.push_back("\"" + mesh.name + R"(":{"axes":[)" + axes + "],\"ranks\":" +
-                     Nested(mesh.ranks, mesh.axes, 0, &next) + "}");
+    meshes.push_back("\"" + mesh.name + R"(":{"axes":[)" + axes +
+                     "],\"ranks\":" + Nested(mesh.ranks, mesh.axes, 0, &next) + "}");
   }
   std::string text = R"({"format":"reshard-layout","version":1,"side":")";
   text += destination_ ? "destination\"," : "source\",";

@@ -119,8 +119,7 @@ class Runner {
   }
 
   const JobParam* Find(const LoopbackParam& param) const {
-    const auto found =
-        params_.find({param.rank, param.side == PlanSide::kDestination, param.name});
+    const auto found = params_.find({param.rank, param.side == PlanSide::kDestination, param.name});
     return found == params_.end() ? nullptr : found->second;
   }
 
@@ -141,8 +140,8 @@ class Runner {
     }
     uint8_t* at = param.bytes.data();
     for (const int32_t id : array.ids) {
-      const uint64_t value = expected->destination ? StaleValue(execution)
-                                                   : ExpectedValue(id, false, execution);
+      const uint64_t value =
+          expected->destination ? StaleValue(execution) : ExpectedValue(id, false, execution);
       StoreValue(value, expected->element_bytes, at);
       at += expected->element_bytes;
     }

@@ -1,5 +1,5 @@
-// RunJob: a job taken the whole way: compile, write, load, verify, run with a thread per rank, compare
-// every byte.
+// RunJob: a job taken the whole way: compile, write, load, verify, run with a thread per rank,
+// compare every byte.
 #ifndef RESHARD_TESTS_PROPERTY_RUN_JOB_H_
 #define RESHARD_TESTS_PROPERTY_RUN_JOB_H_
 

@@ -137,9 +137,10 @@ ValueTree PadValue(const ValueTree& in, size_t dim, int64_t to, bool keep) {
 
 ValueTree PermuteValue(const ValueTree& in, const std::vector<size_t>& dims) {
   ValueTree out{R"({"op":"permute","dims":)" +
-                    Numbers(std::vector<int64_t>(dims.begin(), dims.end())) + ",\"in\":" +
-                    in.json + "}",
-                {}, [in, dims](const ValueEnv& env) { return PermuteArray(in.eval(env), dims); }};
+                    Numbers(std::vector<int64_t>(dims.begin(), dims.end())) + ",\"in\":" + in.json +
+                    "}",
+                {},
+                [in, dims](const ValueEnv& env) { return PermuteArray(in.eval(env), dims); }};
   for (const size_t dim : dims) out.shape.push_back(in.shape[dim]);
   return out;
 }

@@ -1,4 +1,5 @@
-// ValueTree: a value of the layout language that can be written as JSON and evaluated by the oracle.
+// ValueTree: a value of the layout language that can be written as JSON and evaluated by the
+// oracle.
 //
 // Both are made side by side from one description, so that a test can build trees at random and
 // knows what each stands for on each rank.
