@@ -188,7 +188,7 @@ TEST_CASE("a fill of single bytes, one without dims, and one that leaves the buf
   REQUIRE(list.Append(f.plan, f.bindings, {0, PlanFillRule::kZero, 47, 0, 0}).ok());
   CHECK_FALSE(list.Append(f.plan, f.bindings, {0, PlanFillRule::kZero, 0, 1, 1}).ok());
   std::vector<uint8_t> expected = f.buffers[2];
-  for (size_t at : {1, 14, 27, 40, 47}) expected[at] = 0;
+  for (const size_t at : std::initializer_list<size_t>{1, 14, 27, 40, 47}) expected[at] = 0;
   list.Zero();
   CHECK(f.buffers[2] == expected);
 }

@@ -13,7 +13,7 @@ namespace {
 TEST_CASE("elements of all tensors and generations differ") {
   std::unordered_set<uint64_t> values;
   size_t made = 0;
-  for (const uint64_t generation : {0, 1, 2}) {
+  for (uint64_t generation = 0; generation < 3; ++generation) {
     for (int tensor = 0; tensor < 20; ++tensor) {
       const uint64_t key = TensorKey("layers." + std::to_string(tensor) + ".w", generation);
       for (int64_t element = 0; element < 2000; ++element, ++made) {
