@@ -13,6 +13,8 @@ namespace {
 
 // Choices whose plan would have more messages from sources than this are taken only when all do.
 constexpr int64_t kMaxInjects = 400'000;
+// What the schedule makes of small streams, for that count.
+constexpr int64_t kLeastSlice = kDefaultSliceBytes / 8;
 
 // Streams by the ranks that can send their bytes: the demands of all choices, times heads.
 struct SourceDemand {
@@ -135,7 +137,8 @@ class ChainChooser {
                           (rounds + fill_rounds) * kRoundOverheadNs;
     for (size_t s = 0; s < counts.size(); ++s) {
       if ((*in_.streams)[s].local) continue;
-      choice.injects += static_cast<int64_t>(counts[s]) * (rounds + runs_per_stream_[s]);
+      const int64_t slices = std::min(rounds, (*in_.streams)[s].total_bytes / kLeastSlice + 1);
+      choice.injects += static_cast<int64_t>(counts[s]) * (slices + runs_per_stream_[s]);
     }
     return choice;
   }

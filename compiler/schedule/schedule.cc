@@ -6,6 +6,8 @@
 
 #include "compiler/route/class_cuts.h"
 #include "compiler/route/ports.h"
+#include "compiler/route/round_cost.h"
+#include "compiler/schedule/interleave.h"
 #include "compiler/schedule/rounds.h"
 #include "compiler/schedule/sizes.h"
 #include "compiler/schedule/slices.h"
@@ -20,6 +22,19 @@ constexpr int64_t kMaxRounds = int64_t{1} << 16;
 constexpr int64_t kMaxSlices = int64_t{1} << 22;
 constexpr int64_t kLeastRoundBytes = int64_t{4} << 10;
 constexpr int kSizeAttempts = 6;
+
+// Orders the bytes of each stream in its lanes, one chunk of each to a round.
+void Interleave(const ClassCuts& cuts, const Routing& routing, const std::vector<uint32_t>& lanes,
+                int64_t rounds, Routing* ordered) {
+  for (size_t s = 0; s < routing.streams.size(); ++s) {
+    if (lanes[s] == 1) continue;
+    const std::vector<ClassRange>& bytes = routing.streams[s].bytes;
+    int64_t total = 0;
+    for (const ClassRange& range : bytes) total += range.extent;
+    const int64_t chunks = std::min(rounds, total / lanes[s] / kMinSliceBytes + 1);
+    ordered->streams[s].bytes = InterleaveLanes(cuts, bytes, lanes[s], chunks);
+  }
+}
 
 const RankSlots* LargestStaging(const std::vector<RankSlots>& slots) {
   const auto largest = std::max_element(
@@ -70,6 +85,11 @@ bool BuildSchedule(const TransferSet& transfers, const Topology& topology, const
   const Ports ports(topology);
   const ClassCuts cuts(transfers);
   std::vector<ScheduledTree> trees = MakeTrees(routing);
+  std::vector<uint32_t> lanes;
+  for (const RoutedStream& stream : routing.streams) lanes.push_back(LaneCount(ports, stream));
+  const bool interleaves =
+      std::any_of(lanes.begin(), lanes.end(), [](uint32_t n) { return n > 1; });
+  Routing ordered = routing;
   const Traffic traffic = FindTraffic(topology, ports, trees);
   const int64_t least = std::max(
       {kLeastRoundBytes, traffic.most_landed_bytes / kMaxRounds, traffic.tree_bytes / kMaxSlices});
@@ -78,7 +98,11 @@ bool BuildSchedule(const TransferSet& transfers, const Topology& topology, const
   int64_t round_bytes = std::min(options.slice_bytes, options.max_staging_bytes / slots_per_rank);
   for (int attempt = 1;; ++attempt) {
     round_bytes = attempt == kSizeAttempts ? least : std::max(least, round_bytes);
-    const RoundLimits limits = SizeSlices(topology, ports, routing, cuts, traffic, round_bytes,
+    if (interleaves) {
+      Interleave(cuts, routing, lanes, RoundCount(traffic, round_bytes), &ordered);
+      trees = MakeTrees(ordered);
+    }
+    const RoundLimits limits = SizeSlices(topology, ports, ordered, cuts, traffic, round_bytes,
                                           options.max_staging_bytes, &trees);
     AssignRounds(topology, ports, limits, &trees);
     out->slots = FindSlots(topology, ports, trees);
@@ -95,7 +119,7 @@ bool BuildSchedule(const TransferSet& transfers, const Topology& topology, const
     }
     round_bytes = Portion(round_bytes, options.max_staging_bytes, staging + staging / 8);
   }
-  FillSchedule(routing, trees, out);
+  FillSchedule(ordered, trees, out);
   return true;
 }
 

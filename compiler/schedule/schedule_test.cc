@@ -160,7 +160,10 @@ TEST_CASE("a mixture of experts comes within a few per cent of the bound") {
   four_nodes.edp = 1;
   four_nodes.tp = 32;
   four_nodes.replicas = 8;
-  std::vector<Job> jobs = {MoeJob(base), MoeJob(few_sources), MoeJob(four_nodes), MoeJob(base)};
+  MoeShape slow_sources;  // two have to send at once to keep a head busy
+  slow_sources.source_rate /= 2;
+  std::vector<Job> jobs = {MoeJob(base), MoeJob(few_sources), MoeJob(four_nodes), MoeJob(base),
+                           MoeJob(slow_sources)};
   jobs[3].topology.nics[3].bytes_per_s /= 4;  // of a source whose bytes another one holds, too
   for (size_t i = 0; i < jobs.size(); ++i) {
     const Built built = Build(jobs[i], {}, {});
@@ -180,6 +183,35 @@ TEST_CASE("a large schedule obeys the rules, too") {
   const Job job = MoeJob(shape);
   const Built built = Build(job, {}, {});
   CHECK(CheckSchedule(job, {}, built.schedule) == "");
+}
+
+TEST_CASE("ranks in very many streams, slow sources, ranks on both sides") {
+  std::mt19937 random(7);
+  Job irregular;  // every replica places its experts in its own way
+  for (int i = 0; i < 12; ++i) irregular.AddDomain(8, kRate);
+  for (Rank expert = 0; expert < 160; ++expert) {
+    RankList needers;
+    for (Rank replica = 0; replica < 8; ++replica) {
+      needers.push_back(32 + replica * 8 + static_cast<Rank>(random() % 8));
+    }
+    irregular.AddClass({expert % 32}, needers, {int64_t{100} << 20});
+  }
+  CHECK(CheckSchedule(irregular, {}, Build(irregular, {}, {}).schedule) == "");
+
+  MoeShape shape;
+  shape.model_bytes = int64_t{20} << 30;
+  shape.source_rate /= 3;
+  const Job slow = MoeJob(shape);
+  CHECK(CheckSchedule(slow, {}, Build(slow, {}, {}).schedule) == "");
+
+  Job colocated;
+  for (int i = 0; i < 4; ++i) colocated.AddDomain(8, kRate);
+  for (Rank expert = 0; expert < 32; ++expert) {
+    for (Rank t = 0; t < 8; ++t) {
+      colocated.AddClass({expert}, Strided(t, 4, 8), {int64_t{40} << 20});
+    }
+  }
+  CHECK(CheckSchedule(colocated, {}, Build(colocated, {}, {}).schedule) == "");
 }
 
 TEST_CASE("an infeasible staging limit names one that is feasible") {

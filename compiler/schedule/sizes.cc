@@ -14,6 +14,10 @@ int64_t CeilDiv(int64_t bytes, int64_t parts) { return (bytes + parts - 1) / par
 // few for that, all slices become smaller, as what one head cannot take no other port can use.
 constexpr int kCutAttempts = 4;
 
+// A rank in more streams than this gets some of them at a time, in larger slices: a little of each
+// in every round would be too many messages.
+constexpr uint32_t kSteadyStreams = 4;
+
 class Sizer {
  public:
   Sizer(const Topology& topology, const Ports& ports, const Routing& routing, const ClassCuts& cuts,
@@ -27,8 +31,7 @@ class Sizer {
         trees_(*trees) {}
 
   void Cut() {
-    rounds_ = WantedRounds(traffic_.most_landed_bytes, traffic_.busy_ps / 1000,
-                           static_cast<int64_t>(traffic_.deepest), most_bytes_);
+    rounds_ = RoundCount(traffic_, most_bytes_);
     for (int attempt = 0; attempt < kCutAttempts; ++attempt) {
       CutSlices(routing_, cuts_, ports_, Limits(false), &trees_);
       int64_t most = 0;
@@ -62,7 +65,9 @@ class Sizer {
 };
 
 SliceLimits Sizer::Limits(bool by_port) const {
-  const int64_t least = std::min(most_bytes_, std::max(kMinSliceBytes, most_bytes_ / 32));
+  const int64_t least = std::min(
+      most_bytes_,
+      std::max(kMinSliceBytes, most_bytes_ / (traffic_.most_streams > kSteadyStreams ? 8 : 32)));
   SliceLimits limits;
   for (const RoutedStream& stream : routing_.streams) {
     int64_t bytes = 0;
@@ -76,7 +81,8 @@ SliceLimits Sizer::Limits(bool by_port) const {
     const OutletId outlet = ports_.outlet_of_site(site);
     int64_t bytes = most_bytes_;
     if (by_port && outlet != kNone) {
-      bytes = BytesIn(RoundPs(), ports_.outlet(outlet).bytes_per_s) + kCutAlignBytes;
+      bytes = BytesIn(RoundPs(), ports_.outlet(outlet).bytes_per_s);
+      bytes += bytes / 64 + kCutAlignBytes;  // room for chunks that cuts made a little longer
     }
     limits.portion_bytes.push_back(std::clamp(bytes, least, most_bytes_));
   }
@@ -113,17 +119,24 @@ RoundLimits Sizer::RoundShares(int64_t max_staging_bytes) const {
 
 }  // namespace
 
+int64_t RoundCount(const Traffic& traffic, int64_t most_bytes) {
+  return WantedRounds(traffic.most_landed_bytes, traffic.busy_ps / 1000,
+                      static_cast<int64_t>(traffic.deepest), most_bytes);
+}
+
 Traffic FindTraffic(const Topology& topology, const Ports& ports,
                     const std::vector<ScheduledTree>& trees) {
   Traffic traffic;
   traffic.lands.assign(topology.sites.size(), false);
   std::vector<int64_t> landed(topology.sites.size(), 0);
+  std::vector<uint32_t> streams(topology.sites.size(), 0);
   PortBytes sent(ports), received(ports);
   for (const ScheduledTree& tree : trees) {
     traffic.tree_bytes += tree.bytes;
     for (const Rank member : tree.members) {
       traffic.lands[ports.site(member)] = true;
       landed[ports.site(member)] += tree.bytes;
+      traffic.most_streams = std::max(traffic.most_streams, ++streams[ports.site(member)]);
     }
     if (tree.local) continue;
     traffic.deepest = std::max(traffic.deepest, tree.members.size());

@@ -20,12 +20,16 @@ struct Traffic {
   bool senders_busiest = false;   // no receiving port is as busy as the busiest sending one
   int64_t most_landed_bytes = 0;  // of one rank, local streams included
   int64_t tree_bytes = 0;         // sum over all trees
+  uint32_t most_streams = 0;      // of one rank
   size_t deepest = 1;
   bool landers_send = false;  // some lander also packs network messages
   std::vector<bool> lands;    // per site
 };
 Traffic FindTraffic(const Topology& topology, const Ports& ports,
                     const std::vector<ScheduledTree>& trees);
+
+// Rounds that slices start in when a rank receives at most `most_bytes` in one.
+int64_t RoundCount(const Traffic& traffic, int64_t most_bytes);
 
 // Every stream moves evenly over all rounds: its slice is its bytes over the number of rounds, but
 // not less than is worth a message. `most_bytes` is what a rank receives at most in a round. Cuts

@@ -1,0 +1,86 @@
+#include "compiler/schedule/interleave.h"
+
+#include <algorithm>
+
+#include "runtime/plan/plan.h"
+
+namespace reshard {
+namespace {
+
+// A place in a line of class bytes that only moves forward.
+class Cursor {
+ public:
+  Cursor(const ClassCuts& cuts, const std::vector<ClassRange>& bytes)
+      : cuts_(cuts), bytes_(bytes) {}
+
+  // Goes to the last permitted cut at or below `at_bytes` of the line, never back. Appends what it
+  // passes to `passed`, which may be null.
+  void GoTo(int64_t at_bytes, std::vector<ClassRange>* passed) {
+    while (range_ < bytes_.size()) {
+      const ClassRange& range = bytes_[range_];
+      const int64_t wanted = at_bytes - range_begin_;
+      int64_t end = range.extent;
+      if (wanted < end) {
+        end = std::max(cuts_.Floor(range.cls, range.begin + std::max<int64_t>(wanted, 0)),
+                       range.begin) -
+              range.begin;
+      }
+      if (end > done_) {
+        if (passed != nullptr) passed->push_back({range.cls, range.begin + done_, end - done_});
+        done_ = end;
+      }
+      if (done_ < range.extent) return;
+      range_begin_ += range.extent;
+      ++range_;
+      done_ = 0;
+    }
+  }
+
+ private:
+  const ClassCuts& cuts_;
+  const std::vector<ClassRange>& bytes_;
+  size_t range_ = 0;
+  int64_t range_begin_ = 0;  // on the line
+  int64_t done_ = 0;         // of the range
+};
+
+}  // namespace
+
+uint32_t LaneCount(const Ports& ports, const RoutedStream& stream) {
+  if (stream.local) return 1;
+  // Time that the heads take for all their bytes when one source sends at a time, and at their own
+  // rate.
+  int64_t one_by_one_ps = 0, together_ps = 0;
+  for (const RoutedTree& tree : stream.trees) {
+    const int64_t head_rate = ports.outlet(ports.outlet_of_rank(tree.landers[0])).bytes_per_s;
+    for (const SourceRange& source : tree.sources) {
+      const int64_t rate = ports.outlet(ports.outlet_of_rank(source.source)).bytes_per_s;
+      one_by_one_ps += PicosecondsFor(source.range.extent, std::min(rate, head_rate));
+      together_ps += PicosecondsFor(source.range.extent, head_rate);
+    }
+  }
+  // A tenth more than a whole number of sources is not worth another lane.
+  if (together_ps == 0) return 1;
+  const int64_t lanes = (10 * one_by_one_ps / together_ps + 8) / 10;
+  return static_cast<uint32_t>(std::clamp<int64_t>(lanes, 1, kMaxSourcesPerSlice));
+}
+
+std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
+                                        uint32_t lane_count, int64_t chunk_count) {
+  int64_t total = 0;
+  for (const ClassRange& range : bytes) total += range.extent;
+  const auto line_at = [&](int64_t lane, int64_t chunk) {
+    return Portion(total, lane * chunk_count + chunk, lane_count * chunk_count);
+  };
+  std::vector<Cursor> lanes(lane_count, Cursor(cuts, bytes));
+  for (uint32_t lane = 0; lane < lane_count; ++lane) lanes[lane].GoTo(line_at(lane, 0), nullptr);
+  std::vector<ClassRange> result;
+  for (int64_t chunk = 1; chunk <= chunk_count; ++chunk) {
+    for (uint32_t lane = 0; lane < lane_count; ++lane) {
+      lanes[lane].GoTo(line_at(lane, chunk), &result);
+    }
+  }
+  return result;
+}
+
+}  // namespace reshard

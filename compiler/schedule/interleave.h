@@ -1,0 +1,29 @@
+// Interleaving: streams whose sources are slower than their heads.
+//
+// A slice is one run of its stream, mostly bytes of one source. Where a source sends more slowly
+// than the head receives, a slice has to hold bytes of several sources: the stream's bytes are laid
+// out as a few lanes, and each slice is a chunk of every lane.
+#ifndef RESHARD_COMPILER_SCHEDULE_INTERLEAVE_H_
+#define RESHARD_COMPILER_SCHEDULE_INTERLEAVE_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/route/class_cuts.h"
+#include "compiler/route/ports.h"
+#include "compiler/route/routing.h"
+
+namespace reshard {
+
+// Sources that have to send at once to keep the heads of a stream busy; at most
+// kMaxSourcesPerSlice.
+uint32_t LaneCount(const Ports& ports, const RoutedStream& stream);
+
+// The same bytes in another order: `chunk_count` chunks of lane 0 taken in turn with those of the
+// other lanes. Chunks of a lane are equally long but for the permitted cuts.
+std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
+                                        uint32_t lane_count, int64_t chunk_count);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_SCHEDULE_INTERLEAVE_H_

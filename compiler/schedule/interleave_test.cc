@@ -1,0 +1,66 @@
+#include "compiler/schedule/interleave.h"
+
+#include <doctest/doctest.h>
+
+#include "compiler/route/testing/job.h"
+
+namespace reshard {
+namespace {
+
+using testing::Job;
+
+constexpr int64_t kRate = 50'000'000'000;
+
+TEST_CASE("chunks of all lanes take turns") {
+  Job job;
+  for (int i = 0; i < 4; ++i) job.AddClass({0}, {1}, {64});
+  const ClassCuts cuts(job.transfers);
+  const std::vector<ClassRange> bytes = {{0, 0, 64}, {1, 0, 64}, {2, 0, 64}, {3, 0, 64}};
+  std::vector<std::pair<ClassId, int64_t>> order;  // class, begin
+  int64_t total = 0;
+  for (const ClassRange& range : InterleaveLanes(cuts, bytes, 2, 4)) {
+    order.emplace_back(range.cls, range.begin);
+    CHECK(range.extent == 32);
+    total += range.extent;
+  }
+  CHECK(total == 256);
+  CHECK(order == std::vector<std::pair<ClassId, int64_t>>{
+                     {0, 0}, {2, 0}, {0, 32}, {2, 32}, {1, 0}, {3, 0}, {1, 32}, {3, 32}});
+}
+
+TEST_CASE("every byte stays, cut only where that is permitted") {
+  Job job;
+  job.AddClass({0}, {1}, {1000, 7, 333});
+  job.AddClass({0}, {1}, {500});
+  const ClassCuts cuts(job.transfers);
+  const std::vector<ClassRange> bytes = {{0, 16, 1324}, {1, 0, 500}};
+  for (const uint32_t lanes : {1U, 2U, 3U, 4U}) {
+    for (const int64_t chunks : {1, 2, 7, 100}) {
+      std::vector<int> seen(1840, 0);
+      for (const ClassRange& range : InterleaveLanes(cuts, bytes, lanes, chunks)) {
+        CHECK(cuts.Floor(range.cls, range.begin) == range.begin);
+        for (int64_t i = 0; i < range.extent; ++i) ++seen[range.cls * 1340 + range.begin + i];
+      }
+      for (int64_t i = 0; i < 1840; ++i) CHECK(seen[i] == (i < 16 ? 0 : 1));
+    }
+  }
+}
+
+TEST_CASE("as many lanes as sources are needed to keep a head busy") {
+  Job job;
+  job.AddDomain(1, kRate / 3);
+  job.AddDomain(1, kRate);
+  job.AddDomain(1, kRate);
+  const Ports ports(job.topology);
+  RoutedStream stream;
+  stream.trees.push_back({{2}, {{{0, 0, 1'000'000}, 0}}});
+  CHECK(LaneCount(ports, stream) == 3);
+  stream.trees[0].sources[0].source = 1;
+  CHECK(LaneCount(ports, stream) == 1);
+  // One slow source of many does not make the others wait.
+  stream.trees[0].sources.push_back({{0, 1'000'000, 20'000}, 0});
+  CHECK(LaneCount(ports, stream) == 1);
+}
+
+}  // namespace
+}  // namespace reshard
