@@ -187,9 +187,9 @@ class Checker {
       const auto begin = value.axes.begin();
       if (axis.empty()) continue;  // reported when it was read
       if (std::find(mesh.axes.begin(), mesh.axes.end(), axis) == mesh.axes.end()) {
-        diags_->Error(DiagnosticCode::kUnknownAxis, value.axis_spans[i],
-                      "mesh '" + mesh.name + "' has no axis '" + axis + "'" +
-                          DidYouMean(axis, mesh.axes));
+        diags_->Error(
+            DiagnosticCode::kUnknownAxis, value.axis_spans[i],
+            "mesh '" + mesh.name + "' has no axis '" + axis + "'" + DidYouMean(axis, mesh.axes));
       } else if (std::find(begin, begin + static_cast<std::ptrdiff_t>(i), axis) !=
                  begin + static_cast<std::ptrdiff_t>(i)) {
         diags_->Error(DiagnosticCode::kBadValue, value.axis_spans[i],

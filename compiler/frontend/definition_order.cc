@@ -54,7 +54,9 @@ std::vector<size_t> OrderDefinitions(const std::vector<Definition>& definitions,
     }
   }
   std::set<std::tuple<size_t, std::string_view, size_t>> ready;
-  const auto add = [&](size_t i) { ready.emplace(definitions[i].priority, definitions[i].name, i); };
+  const auto add = [&](size_t i) {
+    ready.emplace(definitions[i].priority, definitions[i].name, i);
+  };
   for (size_t i = 0; i < definitions.size(); ++i) {
     if (missing[i] == 0) add(i);
   }
@@ -82,8 +84,8 @@ std::vector<size_t> OrderDefinitions(const std::vector<Definition>& definitions,
   if (circle.size() > 1) text += circle.size() > shown ? "', ..." : "'";
   Diagnostic& error = diags->Error(DiagnosticCode::kCycle, first.span, std::move(text));
   for (size_t i = 1; i < shown; ++i) {
-    error.notes.push_back({definitions[circle[i]].span,
-                           "'" + definitions[circle[i]].name + "' is defined here"});
+    error.notes.push_back(
+        {definitions[circle[i]].span, "'" + definitions[circle[i]].name + "' is defined here"});
   }
   for (size_t i = 0; i < definitions.size(); ++i) {
     if (!placed[i]) order.push_back(i);

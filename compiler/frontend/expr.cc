@@ -100,21 +100,31 @@ struct Evaluator {
     const int64_t a = *left;
     const int64_t b = *right;
     switch (node.op) {
-      case ExprOp::kEqual: return a == b;
-      case ExprOp::kNotEqual: return a != b;
-      case ExprOp::kLess: return a < b;
-      case ExprOp::kLessEqual: return a <= b;
-      case ExprOp::kGreater: return a > b;
-      case ExprOp::kGreaterEqual: return a >= b;
-      case ExprOp::kAdd: return Checked(node, CheckedAdd(a, b));
-      case ExprOp::kSub: return Checked(node, CheckedSub(a, b));
-      case ExprOp::kMul: return Checked(node, CheckedMul(a, b));
-      default: break;
+      case ExprOp::kEqual:
+        return a == b;
+      case ExprOp::kNotEqual:
+        return a != b;
+      case ExprOp::kLess:
+        return a < b;
+      case ExprOp::kLessEqual:
+        return a <= b;
+      case ExprOp::kGreater:
+        return a > b;
+      case ExprOp::kGreaterEqual:
+        return a >= b;
+      case ExprOp::kAdd:
+        return Checked(node, CheckedAdd(a, b));
+      case ExprOp::kSub:
+        return Checked(node, CheckedSub(a, b));
+      case ExprOp::kMul:
+        return Checked(node, CheckedMul(a, b));
+      default:
+        break;
     }
     if (b == 0) return Fail(node, "division by zero");
     if (node.op == ExprOp::kMod) return CheckedFloorMod(a, b);
-    return Checked(node, node.op == ExprOp::kFloorDiv ? CheckedFloorDiv(a, b)
-                                                      : CheckedCeilDiv(a, b));
+    return Checked(node,
+                   node.op == ExprOp::kFloorDiv ? CheckedFloorDiv(a, b) : CheckedCeilDiv(a, b));
   }
 };
 

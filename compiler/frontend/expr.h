@@ -22,10 +22,23 @@ enum class ExprOp : uint8_t {
   kNumber,    // number
   kVariable,  // name: a symbol, loop variable, coordinate or `let` name
   kTable,     // name[args[0]]
-  kOr, kAnd, kNot,
-  kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual,
-  kAdd, kSub, kMul, kFloorDiv, kMod, kNegate,
-  kMin, kMax,  // two or more args
+  kOr,
+  kAnd,
+  kNot,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kAdd,
+  kSub,
+  kMul,
+  kFloorDiv,
+  kMod,
+  kNegate,
+  kMin,
+  kMax,  // two or more args
   kCeilDiv,
   kPipeline,  // name(args[0]): stage chunk layer_start stage_start
 };
@@ -90,9 +103,9 @@ std::optional<int64_t> Eval(const Expr& expr, const ExprEnv& env, std::string* e
 // "a..b", "a..b..s" or a list of integers and such strings, as written.
 struct RangeExpr {
   struct Part {
-    Expr begin;           // a single value when `end` is empty
+    Expr begin;  // a single value when `end` is empty
     Expr end;
-    Expr step;            // empty: 1
+    Expr step;  // empty: 1
   };
   std::vector<Part> parts;
   Span span;

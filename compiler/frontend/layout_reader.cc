@@ -29,7 +29,7 @@ std::string ReadText(const JsonNode& node, std::string_view expected, Diagnostic
 Expr ReadExpr(const JsonNode& node, Diagnostics* diags) {
   if (node.kind == JsonNode::Kind::kString) return ParseExpr(node.text, InsideQuotes(node), diags);
   if (node.kind == JsonNode::Kind::kNumber) {
-    const std::optional<int64_t> value = 
+    const std::optional<int64_t> value =
         ReadInteger(node, "the value", INT64_MIN, INT64_MAX, diags);
     return value ? ConstantExpr(*value, node.span) : Expr{nullptr, node.span};
   }

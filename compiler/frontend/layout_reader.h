@@ -1,4 +1,5 @@
-// Shared parts of the functions that turn a JSON layout into a LayoutSpec. Private to ReadLayoutSpec.
+// Shared parts of the functions that turn a JSON layout into a LayoutSpec. Private to
+// ReadLayoutSpec.
 //
 // Every function reports what is wrong with its node and returns something harmless, so that the
 // caller goes on and finds more: an expression with an error is empty, a name has no `text`.

@@ -69,7 +69,7 @@ struct MeshSpec {
   Span span;
   std::vector<std::string> axes;  // outermost first
   std::vector<Span> axis_spans;
-  std::vector<Expr> shape;        // empty when `ranks` is given
+  std::vector<Expr> shape;  // empty when `ranks` is given
   Span shape_span;
   std::optional<JsonNode> ranks;  // nested array of absolute ranks, unresolved
 };
@@ -149,7 +149,7 @@ struct ParamSpec {
 
 struct ExplicitSpec {
   std::vector<LoopSpec> loops;
-  std::vector<Expr> ranks;         // "rank": one entry
+  std::vector<Expr> ranks;               // "rank": one entry
   std::optional<std::string> rank_list;  // "ranks": "64-127,130"
   Span rank_span;
   NameExpr param;

@@ -8,11 +8,16 @@ constexpr size_t kMaxSuggestions = 100;
 
 std::string KindText(NameKind kind) {
   switch (kind) {
-    case NameKind::kSymbol: return "symbol";
-    case NameKind::kTable: return "table";
-    case NameKind::kVariable: return "variable";
-    case NameKind::kAxis: return "mesh axis";
-    case NameKind::kLet: return "'let' name";
+    case NameKind::kSymbol:
+      return "symbol";
+    case NameKind::kTable:
+      return "table";
+    case NameKind::kVariable:
+      return "variable";
+    case NameKind::kAxis:
+      return "mesh axis";
+    case NameKind::kLet:
+      return "'let' name";
   }
   return "";
 }

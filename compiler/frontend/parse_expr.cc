@@ -1,4 +1,4 @@
-// The parser of expressions, ranges and names with holes; expr.h has the contracts.
+// The parser of expressions; expr.h has the contracts.
 //
 //   or    := and ("or" and)*
 //   and   := not ("and" not)*
@@ -6,7 +6,8 @@
 //   compare := sum [("==" | "!=" | "<" | "<=" | ">" | ">=") sum]
 //   sum   := term (("+" | "-") term)*
 //   term  := unary (("*" | "//" | "%") unary)*
-//   unary := "-" unary | NUMBER | NAME | NAME "[" or "]" | FUNCTION "(" or ("," or)* ")" | "(" or ")"
+//   unary := "-" unary | NUMBER | NAME | NAME "[" or "]" | FUNCTION "(" or ("," or)* ")" | "(" or
+//   ")"
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "compiler/frontend/expr.h"
+#include "compiler/frontend/span_inside.h"
 
 namespace reshard {
 namespace {
@@ -60,14 +62,6 @@ constexpr std::array<Operator, 2> kSums = {{{"+", ExprOp::kAdd}, {"-", ExprOp::k
 constexpr std::array<Operator, 3> kTerms = {
     {{"*", ExprOp::kMul}, {"//", ExprOp::kFloorDiv}, {"%", ExprOp::kMod}}};
 
-// Bytes [begin, end) of a decoded string that stands at `span`. With escapes the bytes of the file
-// and of the string do not match one to one: then it is the whole string.
-Span Inside(Span span, size_t text_bytes, size_t begin, size_t end) {
-  if (!span.has_file() || span.end - span.begin != text_bytes) return span;
-  return {span.file, span.begin + static_cast<uint32_t>(begin),
-          span.begin + static_cast<uint32_t>(end)};
-}
-
 std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 // One parse; after the first error every function returns nullopt without reporting again.
@@ -90,7 +84,7 @@ class Parser {
 
  private:
   std::nullopt_t Fail(size_t begin, size_t end, std::string text) {
-    diags_->Error(DiagnosticCode::kBadExpression, Inside(span_, text_.size(), begin, end),
+    diags_->Error(DiagnosticCode::kBadExpression, SpanInside(span_, text_.size(), begin, end),
                   std::move(text));
     return std::nullopt;
   }
@@ -146,7 +140,7 @@ class Parser {
     node.args = std::move(args);
     for (const ExprNode& arg : node.args) node.depth = std::max(node.depth, arg.depth + 1);
     if (node.depth > kMaxExprDepth) return FailDepth(begin);
-    node.span = Inside(span_, text_.size(), begin, at_);
+    node.span = SpanInside(span_, text_.size(), begin, at_);
     return node;
   }
   std::optional<ExprNode> MakePair(ExprOp op, size_t begin, ExprNode left, ExprNode right) {
@@ -167,11 +161,9 @@ class Parser {
   }
 
   std::optional<ExprNode> ParseOr(int depth) {
-    return ParseWordChain("or", ExprOp::kOr, depth,
-                          [this](int inner) {
-                            return ParseWordChain("and", ExprOp::kAnd, inner,
-                                                  [this](int d) { return ParseNot(d); });
-                          });
+    return ParseWordChain("or", ExprOp::kOr, depth, [this](int inner) {
+      return ParseWordChain("and", ExprOp::kAnd, inner, [this](int d) { return ParseNot(d); });
+    });
   }
 
   template <typename Next>
@@ -320,9 +312,10 @@ class Parser {
     if (!TakeChar(')')) return Expected("',' or ')'");
     if (args.size() < function.min_args || args.size() > function.max_args) {
       const bool open = function.max_args == SIZE_MAX;
-      return Fail(begin, at_, Quoted(function.name) + " takes " + (open ? "at least " : "") +
-                                  std::to_string(function.min_args) + " arguments, found " +
-                                  std::to_string(args.size()));
+      return Fail(begin, at_,
+                  Quoted(function.name) + " takes " + (open ? "at least " : "") +
+                      std::to_string(function.min_args) + " arguments, found " +
+                      std::to_string(args.size()));
     }
     return Make(function.op, begin, std::move(args), std::string(function.name));
   }
@@ -352,78 +345,6 @@ Expr ParseExpr(std::string_view text, Span span, Diagnostics* diags) {
   std::optional<ExprNode> node = Parser(text, span, diags).ParseAll();
   if (!node) return {nullptr, span};
   return {std::make_shared<const ExprNode>(*std::move(node)), span};
-}
-
-bool AppendRangePart(std::string_view text, Span span, bool allow_single, Diagnostics* diags,
-                     RangeExpr* range) {
-  std::vector<std::pair<size_t, size_t>> fields;  // begin, end
-  size_t begin = 0;
-  for (size_t dots = text.find(".."); dots != std::string_view::npos;
-       dots = text.find("..", begin)) {
-    fields.emplace_back(begin, dots);
-    begin = dots + 2;
-  }
-  fields.emplace_back(begin, text.size());
-  if (fields.size() > 3 || (fields.size() == 1 && !allow_single)) {
-    diags->Error(DiagnosticCode::kBadRange, span,
-                 "expected a range 'begin..end' or 'begin..end..step', found '" +
-                     std::string(text) + "'");
-    return false;
-  }
-  RangeExpr::Part part;
-  Expr* const targets[] = {&part.begin, &part.end, &part.step};
-  bool good = true;
-  for (size_t i = 0; i < fields.size(); ++i) {
-    const auto [first, last] = fields[i];
-    *targets[i] = ParseExpr(text.substr(first, last - first),
-                            Inside(span, text.size(), first, last), diags);
-    good = good && *targets[i];
-  }
-  if (good) range->parts.push_back(std::move(part));
-  return good;
-}
-
-NameExpr ParseName(std::string_view text, Span span, Diagnostics* diags) {
-  const auto fail = [&](DiagnosticCode code, size_t begin, size_t end, std::string message) {
-    diags->Error(code, Inside(span, text.size(), begin, end), std::move(message));
-    NameExpr bad;
-    bad.span = span;
-    bad.source = std::string(text);
-    return bad;
-  };
-  if (text.empty()) return fail(DiagnosticCode::kBadName, 0, 0, "a name is empty");
-  if (text.size() > kMaxNameBytes) {
-    return fail(DiagnosticCode::kTooLarge, 0, text.size(),
-                "the name has " + std::to_string(text.size()) + " bytes, at most " +
-                    std::to_string(kMaxNameBytes) + " are allowed");
-  }
-  NameExpr name;
-  name.span = span;
-  name.source = std::string(text);
-  name.text.emplace_back();
-  for (size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c != '{' && c != '}') {
-      name.text.back().push_back(c);
-    } else if (i + 1 < text.size() && text[i + 1] == c) {
-      name.text.back().push_back(c);
-      ++i;
-    } else if (c == '}') {
-      return fail(DiagnosticCode::kBadName, i, i + 1, "'}' without '{': a brace is written '}}'");
-    } else {
-      const size_t close = text.find_first_of("{}", i + 1);
-      if (close == std::string_view::npos || text[close] == '{') {
-        return fail(DiagnosticCode::kBadName, i, i + 1, "'{' without '}': a brace is written '{{'");
-      }
-      Expr hole = ParseExpr(text.substr(i + 1, close - i - 1),
-                            Inside(span, text.size(), i + 1, close), diags);
-      if (!hole) return NameExpr{{}, {}, span, std::string(text)};
-      name.holes.push_back(std::move(hole));
-      name.text.emplace_back();
-      i = close;
-    }
-  }
-  return name;
 }
 
 }  // namespace reshard

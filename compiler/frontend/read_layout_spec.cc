@@ -1,9 +1,9 @@
+#include <tuple>
+#include <utility>
+
 #include "compiler/frontend/check_names.h"
 #include "compiler/frontend/layout_reader.h"
 #include "compiler/frontend/layout_spec.h"
-
-#include <tuple>
-#include <utility>
 
 namespace reshard {
 namespace {
@@ -142,9 +142,9 @@ PipelineSpec::LayerRange ReadLayerRange(const JsonNode& node, Diagnostics* diags
     range.begin = bounds[0];
     range.end = bounds[1];
   } else if (IsArray(node)) {
-    diags->Error(DiagnosticCode::kBadRange, node.span,
-                 "expected a layer range [begin, end], found " + std::to_string(bounds.size()) +
-                     " numbers");
+    diags->Error(
+        DiagnosticCode::kBadRange, node.span,
+        "expected a layer range [begin, end], found " + std::to_string(bounds.size()) + " numbers");
   }
   return range;
 }

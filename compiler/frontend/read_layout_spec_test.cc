@@ -23,8 +23,9 @@ struct ReadResult {
     std::vector<std::string> errors;
     for (const Diagnostic& entry : diags.entries()) {
       const std::string_view text = sources.text(entry.span.file);
-      errors.push_back(std::string(CodeText(entry.code)) + ": " +
-                       std::string(text.substr(entry.span.begin, entry.span.end - entry.span.begin)));
+      errors.push_back(
+          std::string(CodeText(entry.code)) + ": " +
+          std::string(text.substr(entry.span.begin, entry.span.end - entry.span.begin)));
     }
     return errors;
   }
@@ -43,7 +44,8 @@ ReadResult Read(std::string text) {
 ReadResult ReadWith(const std::string& more) {
   return Read(R"({"format":"reshard-layout","version":1,"side":"source","symbols":{"N":4},)"
               R"("tables":{"place":[2,1]},"logical":[{"name":"w","shape":["N",8]}],)"
-              R"("meshes":{"m":{"axes":["a","b"],"shape":[2,"N"]}},)" + more + "}");
+              R"("meshes":{"m":{"axes":["a","b"],"shape":[2,"N"]}},)" +
+              more + "}");
 }
 
 // One param with the given members besides name and mesh.
@@ -188,10 +190,10 @@ TEST_CASE("another format or version is refused at once") {
 }
 
 TEST_CASE("all errors of a file are found in one run") {
-  const ReadResult result = ReadWith(
-      R"("paramz":[],"params":[{"name":"p","mesh":"m","value":{"op":"shart","in":"w"}},)"
-      R"({"name":"q{","mesh":"m","value":"w"},{"name":"r","mesh":"n","value":"w"},)"
-      R"({"mesh":"m","value":"w"}],"expect":[{"rank":1.5,"mesh":"m","coords":["c"]}])");
+  const ReadResult result =
+      ReadWith(R"("paramz":[],"params":[{"name":"p","mesh":"m","value":{"op":"shart","in":"w"}},)"
+               R"({"name":"q{","mesh":"m","value":"w"},{"name":"r","mesh":"n","value":"w"},)"
+               R"({"mesh":"m","value":"w"}],"expect":[{"rank":1.5,"mesh":"m","coords":["c"]}])");
   CHECK(!result.ok);
   CHECK(result.Errors() == Errors{"bad-value: \"shart\"", "bad-name: {", "missing-key: {",
                                   "bad-value: 1.5", "unknown-key: \"paramz\"",
@@ -274,9 +276,11 @@ TEST_CASE("names are known only where they are defined") {
   CHECK(errors(R"("for":{"l":"0..a"},"value":"w")") == Errors{"unknown-name: a"});
   CHECK(errors(R"("for":{"l":"0..k","k":"0..N"},"value":"w")") == Errors{});
   // A stack's variable ends with the stack; its range does not see it.
-  CHECK(errors(R"("value":{"op":"cat","in":[{"op":"stack","over":{"x":"a..N"},"in":"w.{x}"},"w"]})") ==
+  CHECK(errors(
+            R"("value":{"op":"cat","in":[{"op":"stack","over":{"x":"a..N"},"in":"w.{x}"},"w"]})") ==
         Errors{});
-  CHECK(errors(R"("value":{"op":"cat","in":[{"op":"stack","over":{"x":"0..2"},"in":"w"},"w.{x}"]})") ==
+  CHECK(errors(
+            R"("value":{"op":"cat","in":[{"op":"stack","over":{"x":"0..2"},"in":"w"},"w.{x}"]})") ==
         Errors{"unknown-name: x"});
   CHECK(errors(R"("value":{"op":"stack","over":{"x":"0..x"},"in":"w"})") ==
         Errors{"unknown-name: x"});
@@ -318,11 +322,9 @@ TEST_CASE("circles of definitions") {
   CHECK(file(R"("symbols":{"x":"x"})").Errors() == Errors{"cycle: \"x\""});
   const ReadResult three = file(R"("symbols":{"x":"y+1","y":"z","z":"x","u":"x"})");
   REQUIRE(three.diags.error_count() == 1);
-  CHECK(three.diags.entries()[0].text ==
-        "symbol 'x' is defined by itself, through 'y', 'z'");
+  CHECK(three.diags.entries()[0].text == "symbol 'x' is defined by itself, through 'y', 'z'");
   CHECK(three.diags.entries()[0].notes.size() == 2);
-  CHECK(ReadParamWith(R"("let":{"i":"j","j":"i"},"value":"w")").Errors() ==
-        Errors{"cycle: \"i\""});
+  CHECK(ReadParamWith(R"("let":{"i":"j","j":"i"},"value":"w")").Errors() == Errors{"cycle: \"i\""});
   CHECK(ReadParamWith(R"("for":{"i":"0..j","j":"0..i"},"value":"w")").Errors() ==
         Errors{"cycle: \"i\""});
 }

@@ -21,7 +21,8 @@ ParamSpec::External ReadExternal(const JsonNode& node, Diagnostics* diags) {
     external.shape = ReadExprs(*shape, "a shape", diags);
   }
   if (const JsonNode* dtype = object.Required("dtype")) external.dtype = ReadDType(*dtype, diags);
-  if (const JsonNode* why = object.Required("why")) external.why = ReadText(*why, "a reason", diags);
+  if (const JsonNode* why = object.Required("why"))
+    external.why = ReadText(*why, "a reason", diags);
   std::ignore = object.Finish();
   return external;
 }
@@ -71,8 +72,8 @@ void ReadPlacementKeys(ObjectReader* object, Diagnostics* diags, ParamSpec* para
 
 // [start, extent] or, for sources, [start, extent, step].
 std::vector<ExplicitSpec::Run> ReadRuns(const JsonNode& node, bool steps, Diagnostics* diags) {
-  const std::string_view expected = steps ? "[start, length] or [start, length, step]"
-                                          : "[start, length]";
+  const std::string_view expected =
+      steps ? "[start, length] or [start, length, step]" : "[start, length]";
   std::vector<ExplicitSpec::Run> runs;
   for (const JsonNode& item : ItemsOf(node, "a list of runs", diags)) {
     ExplicitSpec::Run run;

@@ -27,7 +27,8 @@ std::optional<ValueOp> ReadOp(ObjectReader* object) {
   const std::optional<std::string> word = object->Word("op", words);
   if (!word) return std::nullopt;
   return std::find_if(std::begin(kOps), std::end(kOps),
-                      [&word](const OpName& name) { return name.text == *word; })->op;
+                      [&word](const OpName& name) { return name.text == *word; })
+      ->op;
 }
 
 void ReadOptional(ObjectReader* object, std::string_view key, Diagnostics* diags,
@@ -152,16 +153,26 @@ ValueSpec ReadValue(const JsonNode& node, Diagnostics* diags) {
   const bool has_dim = *op != ValueOp::kPermute && *op != ValueOp::kReshape;
   if (has_dim) ReadOptional(&object, "dim", diags, &value.dim);
   switch (*op) {
-    case ValueOp::kStack: ReadOver(&object, diags, &value); break;
-    case ValueOp::kGroupCat: ReadRequired(&object, "groups", diags, &value.groups); break;
-    case ValueOp::kShard: ReadShard(&object, diags, &value); break;
-    case ValueOp::kPad: ReadPad(&object, diags, &value); break;
+    case ValueOp::kStack:
+      ReadOver(&object, diags, &value);
+      break;
+    case ValueOp::kGroupCat:
+      ReadRequired(&object, "groups", diags, &value.groups);
+      break;
+    case ValueOp::kShard:
+      ReadShard(&object, diags, &value);
+      break;
+    case ValueOp::kPad:
+      ReadPad(&object, diags, &value);
+      break;
     case ValueOp::kSlice:
       ReadRequired(&object, "start", diags, &value.start);
       ReadRequired(&object, "stop", diags, &value.stop);
       ReadOptional(&object, "step", diags, &value.step);
       break;
-    case ValueOp::kIndex: ReadRequired(&object, "at", diags, &value.at); break;
+    case ValueOp::kIndex:
+      ReadRequired(&object, "at", diags, &value.at);
+      break;
     case ValueOp::kPermute:
       if (const JsonNode* dims = object.Required("dims")) {
         value.dims = ReadExprs(*dims, "a list of dims", diags);
@@ -173,7 +184,8 @@ ValueSpec ReadValue(const JsonNode& node, Diagnostics* diags) {
       }
       break;
     case ValueOp::kTensor:
-    case ValueOp::kCat: break;
+    case ValueOp::kCat:
+      break;
   }
   ReadInputs(&object, *op == ValueOp::kCat || *op == ValueOp::kGroupCat, diags, &value);
   std::ignore = object.Finish();

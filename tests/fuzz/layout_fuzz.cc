@@ -1,5 +1,6 @@
 // Any bytes as a layout file: the reader, the tables and the builder with all their checks. What is
-// accepted and small is also interpreted naively, and every element has to come from the same place.
+// accepted and small is also interpreted naively, and every element has to come from the same
+// place.
 #include <cstddef>
 #include <cstdint>
 #include <sstream>

@@ -41,7 +41,7 @@ std::string LayoutText(const JsonNode& vector, const std::string& reading) {
 
 // The param that a vector's entry describes: every index list times every other.
 ExpandedParam Expected(const TestLayout& layout, const JsonNode& entry,
-                     const std::vector<int64_t>& global_shape) {
+                       const std::vector<int64_t>& global_shape) {
   std::vector<std::vector<int64_t>> indices;
   for (const JsonNode& runs : entry.Find("runs")->items) {
     std::vector<int64_t>& list = indices.emplace_back();

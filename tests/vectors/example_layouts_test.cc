@@ -58,9 +58,16 @@ TEST_CASE("Qwen3-235B's training layout with small extents") {
 
 TEST_CASE("DeepSeek-V3's training layout with small extents") {
   std::string text = Read("deepseek_v3_128_train");
-  for (const auto& [symbol, value] :
-       {std::pair{"H", 2}, {"QL", 3}, {"KL", 2}, {"NOPE", 2}, {"ROPE", 1}, {"VD", 1}, {"I", 8},
-        {"IE", 4}, {"V", 300}, {"NQ", 8}}) {
+  for (const auto& [symbol, value] : {std::pair{"H", 2},
+                                      {"QL", 3},
+                                      {"KL", 2},
+                                      {"NOPE", 2},
+                                      {"ROPE", 1},
+                                      {"VD", 1},
+                                      {"I", 8},
+                                      {"IE", 4},
+                                      {"V", 300},
+                                      {"NQ", 8}}) {
     text = WithSymbol(text, symbol, value);
   }
   CHECK(CompareEveryRank(text) > 60000);

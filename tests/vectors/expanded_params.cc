@@ -140,7 +140,8 @@ ExpandedParams ExpandBuilt(const LogicalTable& table, const Layout& layout,
     if (!Contains(layout.rank_sets[family.ranks], rank)) continue;
     ForEachIndex(family.loop_extent, [&](std::vector<int64_t> values) {
       for (size_t i = 0; i < values.size(); ++i) values[i] += family.loop_begin[i];
-      const auto [it, is_new] = params.emplace(family.name.Instance(values), NewParam(family.shape));
+      const auto [it, is_new] =
+          params.emplace(family.name.Instance(values), NewParam(family.shape));
       RESHARD_CHECK(is_new, "a param occurs twice: " + it->first);
       instances[f].push_back(&it->second);
     });

@@ -14,7 +14,7 @@ constexpr const char* kVectors = "tests/data/vectors/mapping_vectors.json";
 
 // Logical tensors of one column, so that a row is an element.
 struct Mapping {
-  std::string name;     // of the vector
+  std::string name;  // of the vector
   int ranks = 1;
   std::string tensors;  // "q:8192 k:512 ..."
   std::string value;    // of the param
@@ -46,9 +46,8 @@ Mapping VllmQkv(int q_heads, int kv_heads, int tp) {
   return {"vllm_qkv_nq" + std::to_string(q_heads) + "_kv" + std::to_string(kv_heads) + "_tp" +
               std::to_string(tp),
           tp, "q:" + std::to_string(q_heads * 128) + " k:" + kv + " v:" + kv,
-          Cat(Shard("\"q\"", unit) + "," +
-              Shard("\"k\"", unit + R"("replicate_if_fewer":true,)") + "," +
-              Shard("\"v\"", unit + R"("replicate_if_fewer":true,)"))};
+          Cat(Shard("\"q\"", unit) + "," + Shard("\"k\"", unit + R"("replicate_if_fewer":true,)") +
+              "," + Shard("\"v\"", unit + R"("replicate_if_fewer":true,)"))};
 }
 
 Mapping Vocabulary(int rows, int multiple, int tp) {
@@ -73,15 +72,13 @@ std::vector<Mapping> Mappings() {
       VllmQkv(64, 8, 4),
       // q_proj rows are [head, (q, gate), 256]: all q heads of a group, their gates, then k and v.
       {"megatron_qkvg_nq16_kv2_d256_tp2", 2, "q_proj:8192 k:512 v:512",
-       Shard(GroupCat(
-           2,
-           R"({"op":"reshape","shape":[4096,1],"in":{"op":"index","dim":1,"at":0,"in":)"
-           R"({"op":"reshape","shape":[16,2,256,1],"in":"q_proj"}}},)"
-           R"({"op":"reshape","shape":[4096,1],"in":{"op":"index","dim":1,"at":1,"in":)"
-           R"({"op":"reshape","shape":[16,2,256,1],"in":"q_proj"}}},"k","v")"))},
+       Shard(GroupCat(2,
+                      R"({"op":"reshape","shape":[4096,1],"in":{"op":"index","dim":1,"at":0,"in":)"
+                      R"({"op":"reshape","shape":[16,2,256,1],"in":"q_proj"}}},)"
+                      R"({"op":"reshape","shape":[4096,1],"in":{"op":"index","dim":1,"at":1,"in":)"
+                      R"({"op":"reshape","shape":[16,2,256,1],"in":"q_proj"}}},"k","v")"))},
       {"glu_I1536_tp8", 8, "gate:1536 up:1536", Cat(Shard("\"gate\"") + "," + Shard("\"up\""))},
-      {"glu_interleave32_I192_tp1", 1, "gate:192 up:192",
-       Shard(GroupCat(6, R"("gate","up")"))},
+      {"glu_interleave32_I192_tp1", 1, "gate:192 up:192", Shard(GroupCat(6, R"("gate","up")"))},
       {"gptoss_gate_up_I8", 1, "gate_up:16",
        Cat(R"({"op":"slice","start":0,"stop":16,"step":2,"in":"gate_up"},)"
            R"({"op":"slice","start":1,"stop":16,"step":2,"in":"gate_up"})")},

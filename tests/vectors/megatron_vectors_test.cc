@@ -75,8 +75,9 @@ TEST_CASE("stages have the layers that Megatron gives them") {
     const std::string number = std::to_string(layers);
     const TestLayout layout(
         R"({"format":"reshard-layout","version":1,"side":"source","pipeline":{"axis":"pp",)"
-        R"("stages":[)" + text + R"(]},"meshes":{"m":{"axes":["pp"],"shape":[)" +
-        std::to_string(stages) + R"(]}},"logical":[{"for":{"l":"0..)" + number +
+        R"("stages":[)" +
+        text + R"(]},"meshes":{"m":{"axes":["pp"],"shape":[)" + std::to_string(stages) +
+        R"(]}},"logical":[{"for":{"l":"0..)" + number +
         R"("},"name":"w.{l}","shape":[1]}],"params":[{"for":{"l":"0..)" + number +
         R"("},"where":["stage(l)==pp"],"name":"chunk.{chunk(l)}.layer.{l-layer_start(l)}",)"
         R"("mesh":"m","value":"w.{l}"}]})");
@@ -84,12 +85,13 @@ TEST_CASE("stages have the layers that Megatron gives them") {
       ExpandedParams expected;
       for (const auto& [chunk, range] : chunks) {
         for (int64_t l = range[0]; l < range[1]; ++l) {
-          expected["chunk." + std::to_string(chunk) + ".layer." + std::to_string(l - range[0])] =
-              {{1}, {layout.OriginOf("w." + std::to_string(l), 0)}};
+          expected["chunk." + std::to_string(chunk) + ".layer." + std::to_string(l - range[0])] = {
+              {1}, {layout.OriginOf("w." + std::to_string(l), 0)}};
         }
       }
       std::string error;
-      const std::optional<ExpandedParams> naive = layout.Naive(static_cast<uint32_t>(stage), &error);
+      const std::optional<ExpandedParams> naive =
+          layout.Naive(static_cast<uint32_t>(stage), &error);
       REQUIRE_MESSAGE(naive.has_value(), error);
       CHECK(*naive == expected);
       CHECK(layout.Built(static_cast<uint32_t>(stage)) == naive);
