@@ -26,25 +26,30 @@ class ParamTemplate {
   ParamTemplate(const ParamSpec& spec, uint32_t index, const LogicalTable& table,
                 const SpecScope& globals, MeshRanks* mesh_ranks, FamilyBuilder* families,
                 PieceBudget* budget, Diagnostics* diags)
-      : spec_(spec), index_(index), table_(table), mesh_(mesh_ranks->mesh()),
-        mesh_ranks_(*mesh_ranks), families_(*families), budget_(*budget), diags_(*diags),
+      : spec_(spec),
+        index_(index),
+        table_(table),
+        mesh_(mesh_ranks->mesh()),
+        mesh_ranks_(*mesh_ranks),
+        families_(*families),
+        budget_(*budget),
+        diags_(*diags),
         scope_(globals) {}
 
   bool Build(const RankSetTable& rank_sets) {
     if (!Prepare() || !instances_.Build(query_, &scope_, &budget_, &diags_)) return false;
     if (instances_.empty()) {
-      diags_.Error(DiagnosticCode::kTemplateEmpty, spec_.span,
-                   "'" + spec_.name.source + "' has no instance on any rank of mesh '" +
-                       mesh_.name + "'");
+      diags_.Error(
+          DiagnosticCode::kTemplateEmpty, spec_.span,
+          "'" + spec_.name.source + "' has no instance on any rank of mesh '" + mesh_.name + "'");
       return false;
     }
     rank_sets_ = &rank_sets;
     fixed_axes_ = instances_.fixed() & ((VarMask{1} << mesh_.axes.size()) - 1);
     remember_values_ = (instances_.fixed() & ~value_mask_) != 0;
     InitContext();
-    const bool good = instances_.ForEach(&scope_, [&](const InstanceBox& box) {
-      return AddBox(box);
-    });
+    const bool good =
+        instances_.ForEach(&scope_, [&](const InstanceBox& box) { return AddBox(box); });
     families_.EndTemplate();
     return good;
   }
@@ -153,7 +158,8 @@ class ParamTemplate {
 
   Outcome Finish(FamilyDraft draft, const View* view) {
     std::optional<int64_t> bytes = DTypeBytes(draft.dtype);
-    for (const int64_t extent : draft.shape) bytes = CheckedMul(*bytes, std::max<int64_t>(extent, 1));
+    for (const int64_t extent : draft.shape)
+      bytes = CheckedMul(*bytes, std::max<int64_t>(extent, 1));
     for (const Run& run : draft.loop_runs) bytes = bytes ? CheckedMul(*bytes, run.count) : bytes;
     if (!bytes || *bytes > kMaxTensorBytes) {
       return context_.Fail(DiagnosticCode::kTooLarge, spec_.span,
@@ -241,8 +247,8 @@ RankList AllRanks(const Layout& layout) {
 
 }  // namespace
 
-bool BuildLayout(const LayoutSpec& spec, const LogicalTable& table, Diagnostics* diags,
-                 Layout* out, int64_t max_pieces) {
+bool BuildLayout(const LayoutSpec& spec, const LogicalTable& table, Diagnostics* diags, Layout* out,
+                 int64_t max_pieces) {
   out->side = spec.side;
   out->file = spec.file;
   out->colocated = spec.colocated;

@@ -75,11 +75,12 @@ int64_t DeepSeekBytesPerRank(int64_t tp) {
   const int64_t h = 7168, vocabulary = 129'280, layers = 61, dense = 3, moe = layers - dense;
   const int64_t heads = 128, q_rank = 1536, kv_rank = 512, nope = 128, rope = 64, v = 128;
   const int64_t wide = 18'432, narrow = 2048, experts = 256;
-  const int64_t cut = 2 * vocabulary * h +
-                      layers * (heads * (nope + rope) * q_rank + heads * (nope + v) * kv_rank +
-                                h * heads * v) +
-                      dense * 3 * wide * h + moe * (experts + 1) * 3 * narrow * h;
-  const int64_t whole = h + layers * (2 * h + q_rank + kv_rank + q_rank * h + (kv_rank + rope) * h) +
+  const int64_t cut =
+      2 * vocabulary * h +
+      layers * (heads * (nope + rope) * q_rank + heads * (nope + v) * kv_rank + h * heads * v) +
+      dense * 3 * wide * h + moe * (experts + 1) * 3 * narrow * h;
+  const int64_t whole = h +
+                        layers * (2 * h + q_rank + kv_rank + q_rank * h + (kv_rank + rope) * h) +
                         moe * experts * h;
   return 2 * (cut / tp + whole) + 4 * moe * experts;
 }

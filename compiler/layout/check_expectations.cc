@@ -3,8 +3,8 @@
 #include <string>
 
 #include "compiler/layout/layout.h"
-#include "compiler/layout/scope.h"
 #include "compiler/layout/rank_params.h"
+#include "compiler/layout/scope.h"
 #include "runtime/base/checked_math.h"
 
 namespace reshard {

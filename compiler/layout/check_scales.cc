@@ -101,8 +101,12 @@ std::optional<Held> HeldAt(const PlaceAxis& axis, int64_t index) {
 class ScaleChecker {
  public:
   ScaleChecker(const LogicalTable& table, const Layout& layout, SuperId scale, Diagnostics* diags)
-      : layout_(layout), scale_id_(scale), scale_(table.supers[scale]),
-        of_(*scale_.scale_of), tensor_(table.supers[of_.tensor]), diags_(*diags) {
+      : layout_(layout),
+        scale_id_(scale),
+        scale_(table.supers[scale]),
+        of_(*scale_.scale_of),
+        tensor_(table.supers[of_.tensor]),
+        diags_(*diags) {
     for (const Place& place : layout.places) {
       if (place.super != scale) continue;
       for (const Rank rank : layout.rank_sets[layout.families[place.family].ranks]) {
@@ -151,12 +155,13 @@ class ScaleChecker {
     for (const int64_t extent : of_.block) {
       block += (block.empty() ? "[" : ", ") + std::to_string(extent);
     }
-    diags_.Error(DiagnosticCode::kScaleMisaligned, family.span,
-                 "'" + tensor_.name.Describe(tensor_.loop_begin, tensor_.loop_extent) + "' in '" +
-                     family.name.Describe(family.loop_begin, family.loop_extent) + "' on rank " +
-                     std::to_string(rank) + " " + what + ": '" +
-                     scale_.name.Describe(scale_.loop_begin, scale_.loop_extent) +
-                     "' scales blocks of " + block + "]")
+    diags_
+        .Error(DiagnosticCode::kScaleMisaligned, family.span,
+               "'" + tensor_.name.Describe(tensor_.loop_begin, tensor_.loop_extent) + "' in '" +
+                   family.name.Describe(family.loop_begin, family.loop_extent) + "' on rank " +
+                   std::to_string(rank) + " " + what + ": '" +
+                   scale_.name.Describe(scale_.loop_begin, scale_.loop_extent) +
+                   "' scales blocks of " + block + "]")
         .notes.push_back({of_.span, "the blocks are given here"});
     return false;
   }
@@ -264,10 +269,10 @@ class ScaleChecker {
       std::vector<Need> here, elsewhere;
       for (const Need& need : needs) {
         const std::optional<Held> held = HeldAt(place.axes[axis], need.index);
-        const bool same = held && Bytes(need.position, layout_.families[family], strides) -
-                                          Bytes(needs[0].position, layout_.families[family],
-                                                strides) ==
-                                      held->offset_bytes - first->offset_bytes &&
+        const bool same = held &&
+                          Bytes(need.position, layout_.families[family], strides) -
+                                  Bytes(needs[0].position, layout_.families[family], strides) ==
+                              held->offset_bytes - first->offset_bytes &&
                           (need.instance != needs[0].instance || held->instance == first->instance);
         (same ? here : elsewhere).push_back(need);
       }

@@ -64,8 +64,8 @@ std::string LettersOf(const NamePattern& pattern) {
 bool Injective(const ParamFamily& family, const NamePattern& pattern) {
   for (size_t loop = 0; loop < family.loop_extent.size(); ++loop) {
     if (family.loop_extent[loop] < 2) continue;
-    const bool alone = std::any_of(
-        pattern.holes.begin(), pattern.holes.end(), [&](const NamePattern::Hole& hole) {
+    const bool alone =
+        std::any_of(pattern.holes.begin(), pattern.holes.end(), [&](const NamePattern::Hole& hole) {
           for (size_t i = 0; i < hole.coef.size(); ++i) {
             if ((hole.coef[i] != 0) != (i == loop)) return false;
           }
@@ -132,7 +132,8 @@ class NameChecker {
       size_t end = begin;
       list.clear();
       const Rank rank = on_rank[begin].first;
-      while (end < on_rank.size() && on_rank[end].first == rank) list.push_back(on_rank[end++].second);
+      while (end < on_rank.size() && on_rank[end].first == rank)
+        list.push_back(on_rank[end++].second);
       begin = end;
       if (list.size() == 1 ? checked[list[0]] : !seen.insert(list).second) continue;
       if (list.size() == 1) checked[list[0]] = true;
@@ -181,9 +182,9 @@ class NameChecker {
 
   bool Duplicate(const std::string& name, Rank rank, const ParamFamily& first,
                  const ParamFamily& second) {
-    Diagnostic& error = diags_.Error(
-        DiagnosticCode::kDuplicateParam, second.span,
-        "rank " + std::to_string(rank) + " has two params called '" + name + "'");
+    Diagnostic& error =
+        diags_.Error(DiagnosticCode::kDuplicateParam, second.span,
+                     "rank " + std::to_string(rank) + " has two params called '" + name + "'");
     if (first.template_index == second.template_index) {
       error.notes.push_back({second.span, "two values of the variables of this template give it"});
     } else {

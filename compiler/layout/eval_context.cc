@@ -156,9 +156,9 @@ class Resolver {
     }
     const std::optional<LogicalRef> ref = table_.Find(text);
     if (!ref) {
-      return context_.Fail(DiagnosticCode::kUnknownTensor, name_.expr->span,
-                           "no logical tensor is called '" + text + "'" +
-                               DidYouMean(text, table_.SampleNames()));
+      return context_.Fail(
+          DiagnosticCode::kUnknownTensor, name_.expr->span,
+          "no logical tensor is called '" + text + "'" + DidYouMean(text, table_.SampleNames()));
     }
     out_.super = ref->super;
     for (const int64_t value : ref->loop_values) out_.axes.push_back({value, {}});

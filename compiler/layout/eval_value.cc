@@ -51,16 +51,25 @@ class ValueTree::Evaluator {
  private:
   Outcome Dispatch(const Node& node, View* out) {
     switch (node.spec->op) {
-      case ValueOp::kTensor: return Tensor(node, out);
+      case ValueOp::kTensor:
+        return Tensor(node, out);
       case ValueOp::kCat:
-      case ValueOp::kGroupCat: return Concat(node, out);
-      case ValueOp::kStack: return Stack(node, out);
-      case ValueOp::kShard: return Shard(node, out);
-      case ValueOp::kPad: return Pad(node, out);
-      case ValueOp::kSlice: return Slice(node, out);
-      case ValueOp::kIndex: return Index(node, out);
-      case ValueOp::kPermute: return Permute(node, out);
-      case ValueOp::kReshape: return Reshape(node, out);
+      case ValueOp::kGroupCat:
+        return Concat(node, out);
+      case ValueOp::kStack:
+        return Stack(node, out);
+      case ValueOp::kShard:
+        return Shard(node, out);
+      case ValueOp::kPad:
+        return Pad(node, out);
+      case ValueOp::kSlice:
+        return Slice(node, out);
+      case ValueOp::kIndex:
+        return Index(node, out);
+      case ValueOp::kPermute:
+        return Permute(node, out);
+      case ValueOp::kReshape:
+        return Reshape(node, out);
     }
     return Outcome::kFailed;
   }
@@ -194,7 +203,8 @@ class ValueTree::Evaluator {
     std::deque<Run> waiting;
     for (const Run& run : CompressRuns(values)) {
       if (!node.write_out) waiting.push_back(run);
-      for (int64_t k = 0; node.write_out && k < run.count; ++k) waiting.push_back({run.at(k), 1, 1});
+      for (int64_t k = 0; node.write_out && k < run.count; ++k)
+        waiting.push_back({run.at(k), 1, 1});
     }
     const size_t v = node.stack_variable;
     std::vector<View> parts;
@@ -224,8 +234,7 @@ class ValueTree::Evaluator {
         const Outcome a = Agree(*node.inputs[0].spec, first, part, SIZE_MAX);
         if (a != Outcome::kDone) return a;
       }
-      parts.push_back(
-          StackView(part, dim, run.count, static_cast<uint32_t>(v), context_.budget));
+      parts.push_back(StackView(part, dim, run.count, static_cast<uint32_t>(v), context_.budget));
     }
     *out = parts.size() == 1 ? std::move(parts[0]) : ConcatViews(parts, dim, context_.budget);
     return Outcome::kDone;
@@ -246,8 +255,7 @@ class ValueTree::Evaluator {
     if (extent % unit != 0 && spec.uneven != UnevenRule::kChunk) {
       return Fail(DiagnosticCode::kUnevenShard, spec.span,
                   std::to_string(extent) + " elements along dim " + std::to_string(dim) + " of '" +
-                      FirstName(node) + "' are no multiple of the unit of " +
-                      std::to_string(unit));
+                      FirstName(node) + "' are no multiple of the unit of " + std::to_string(unit));
     }
     int64_t begin = 0;  // the part that the axes before leave, in elements
     int64_t end = extent;
@@ -326,9 +334,9 @@ class ValueTree::Evaluator {
       int64_t multiple = 1;
       if (const Outcome o = context_.Eval(*spec.multiple, &multiple); o != Outcome::kDone) return o;
       if (multiple < 1) {
-        return Fail(DiagnosticCode::kBadValue, spec.multiple->span,
-                    "padding to a multiple of " + std::to_string(multiple) +
-                        ", expected at least 1");
+        return Fail(
+            DiagnosticCode::kBadValue, spec.multiple->span,
+            "padding to a multiple of " + std::to_string(multiple) + ", expected at least 1");
       }
       const std::optional<int64_t> blocks = CheckedCeilDiv(extent, multiple);
       const std::optional<int64_t> grown = blocks ? CheckedMul(*blocks, multiple) : blocks;
@@ -342,8 +350,7 @@ class ValueTree::Evaluator {
                         std::to_string(dim) + " already has " + std::to_string(extent));
       }
     }
-    const SuperId fill =
-        spec.fill == FillRule::kZero ? ViewPiece::kZeroFill : ViewPiece::kKeepFill;
+    const SuperId fill = spec.fill == FillRule::kZero ? ViewPiece::kZeroFill : ViewPiece::kKeepFill;
     *out = PadView(in, dim, padded, fill, context_.budget);
     return Outcome::kDone;
   }

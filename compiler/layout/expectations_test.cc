@@ -22,8 +22,7 @@ std::string Json(std::string text) {
 // A small model: 4 q heads and 2 KV heads of 2 rows, 8 experts; TP2 x EP4.
 struct Variant {
   std::string axes = "'ep','tp'";
-  std::string qkv =
-      "{'op':'group_cat','groups':2,'in':['q','k','v']}";
+  std::string qkv = "{'op':'group_cat','groups':2,'in':['q','k','v']}";
   std::string mlp = "{'op':'cat','in':['gate','up']}";
   std::string kv = "{'op':'shard','axes':['tp'],'unit':2,'in':'k'}";
   std::string expert = "e//2==ep";
@@ -38,15 +37,27 @@ LayoutTestInput Build(const Variant& v) {
            "{'name':'gate','shape':[6,4]},{'name':'up','shape':[6,4]},{'name':'o','shape':[4,4]},"
            "{'name':'q_norm','shape':[2]},{'name':'k_norm','shape':[2]},"
            "{'for':{'e':'0..8'},'name':'x.{e}','shape':[3]}],"
-           "'meshes':{'m':{'axes':[" + v.axes + "],'shape':[" +
-           (v.axes == "'ep','tp'" ? "4,2" : "2,4") + "]}},'params':["
-           "{'name':'qkv','mesh':'m','value':" + v.qkv + "},"
-           "{'name':'mlp','mesh':'m','value':" + v.mlp + "},"
-           "{'name':'kv','mesh':'m','value':" + v.kv + "},"
-           "{'for':{'e':'0..8'},'name':'x{e}','mesh':'m','where':['" + v.expert +
+           "'meshes':{'m':{'axes':[" +
+           v.axes + "],'shape':[" + (v.axes == "'ep','tp'" ? "4,2" : "2,4") +
+           "]}},'params':["
+           "{'name':'qkv','mesh':'m','value':" +
+           v.qkv +
+           "},"
+           "{'name':'mlp','mesh':'m','value':" +
+           v.mlp +
+           "},"
+           "{'name':'kv','mesh':'m','value':" +
+           v.kv +
+           "},"
+           "{'for':{'e':'0..8'},'name':'x{e}','mesh':'m','where':['" +
+           v.expert +
            "'],'value':'x.{e}'},"
-           "{'name':'o','mesh':'m','value':" + v.square + "},"
-           "{'name':'n','mesh':'m','value':'" + v.norm + "'}],"
+           "{'name':'o','mesh':'m','value':" +
+           v.square +
+           "},"
+           "{'name':'n','mesh':'m','value':'" +
+           v.norm +
+           "'}],"
            "'expect':[{'rank':5,'mesh':'m','coords':[2,1]},"
            "{'rank':0,'param':'qkv','shape':[16,4],'points':["
            "{'at':[4,1],'tensor':'k','index':[0,1]},{'at':[8,0],'tensor':'q','index':[4,0]}]},"
@@ -109,7 +120,8 @@ TEST_CASE("expectations that speak of nothing") {
     return LayoutTestInput(
                Json("{'format':'reshard-layout','version':1,'side':'source','logical':["
                     "{'name':'a','shape':[4,2]}],'meshes':{'m':{'axes':['x'],'ranks':[3,1]}},"
-                    "'params':[{'name':'p','mesh':'m','value':'a'}],'expect':[" + text + "]}"),
+                    "'params':[{'name':'p','mesh':'m','value':'a'}],'expect':[" +
+                    text + "]}"),
                "")
         .Codes();
   };
@@ -141,20 +153,24 @@ TEST_CASE("params are found by name") {
 // DeepSeek-V3's FP8 weights: one scale per block of 128 x 128, rows divided over `tp` ranks.
 LayoutTestInput Scaled(int tp, const std::string& scale_value, const std::string& more = "") {
   return LayoutTestInput(
-      Json("{'format':'reshard-layout','version':1,'side':'destination','logical':["
-           "{'for':{'l':'0..2','e':'0..4'},'name':'{l}.{e}.gate','shape':[2048,512],'dtype':'f8e4m3'},"
-           "{'for':{'l':'0..2','e':'0..4'},'name':'{l}.{e}.up','shape':[2048,512],'dtype':'f8e4m3'},"
-           "{'for':{'l':'0..2','e':'0..4'},'name':'{l}.{e}.gs','shape':[16,4],'dtype':'f32',"
-           "'scale_of':{'tensor':'{l}.{e}.gate','block':[128,128]}},"
-           "{'for':{'l':'0..2','e':'0..4'},'name':'{l}.{e}.us','shape':[16,4],'dtype':'f32',"
-           "'scale_of':{'tensor':'{l}.{e}.up','block':[128,128]}}],"
-           "'meshes':{'m':{'axes':['tp'],'shape':[" + std::to_string(tp) + "]}},'params':["
-           "{'for':{'l':'0..2'},'name':'{l}.w13','mesh':'m','value':{'op':'stack',"
-           "'over':{'e':'0..4'},'in':{'op':'cat','in':["
-           "{'op':'shard','axes':['tp'],'in':'{l}.{e}.gate'},"
-           "{'op':'shard','axes':['tp'],'in':'{l}.{e}.up'}]}}},"
-           "{'for':{'l':'0..2'},'name':'{l}.w13s','mesh':'m','value':" + scale_value + "}" + more +
-           "]}"),
+      Json(
+          "{'format':'reshard-layout','version':1,'side':'destination','logical':["
+          "{'for':{'l':'0..2','e':'0..4'},'name':'{l}.{e}.gate','shape':[2048,512],'dtype':'f8e4m3'"
+          "},"
+          "{'for':{'l':'0..2','e':'0..4'},'name':'{l}.{e}.up','shape':[2048,512],'dtype':'f8e4m3'},"
+          "{'for':{'l':'0..2','e':'0..4'},'name':'{l}.{e}.gs','shape':[16,4],'dtype':'f32',"
+          "'scale_of':{'tensor':'{l}.{e}.gate','block':[128,128]}},"
+          "{'for':{'l':'0..2','e':'0..4'},'name':'{l}.{e}.us','shape':[16,4],'dtype':'f32',"
+          "'scale_of':{'tensor':'{l}.{e}.up','block':[128,128]}}],"
+          "'meshes':{'m':{'axes':['tp'],'shape':[" +
+          std::to_string(tp) +
+          "]}},'params':["
+          "{'for':{'l':'0..2'},'name':'{l}.w13','mesh':'m','value':{'op':'stack',"
+          "'over':{'e':'0..4'},'in':{'op':'cat','in':["
+          "{'op':'shard','axes':['tp'],'in':'{l}.{e}.gate'},"
+          "{'op':'shard','axes':['tp'],'in':'{l}.{e}.up'}]}}},"
+          "{'for':{'l':'0..2'},'name':'{l}.w13s','mesh':'m','value':" +
+          scale_value + "}" + more + "]}"),
       "");
 }
 std::string Scales(const std::string& first, const std::string& second, const std::string& shard) {
@@ -170,14 +186,17 @@ TEST_CASE("block scales follow their weights") {
   const LayoutTestInput cut = Scaled(32, Scales("gs", "us", "'replicate_if_fewer':true,"));
   REQUIRE(!cut.Codes().empty());
   CHECK(cut.Codes()[0] == "scale-misaligned");
-  CHECK(Scaled(16, Scales("us", "gs", "")).Codes() == Codes{"scale-misaligned", "scale-misaligned"});
+  CHECK(Scaled(16, Scales("us", "gs", "")).Codes() ==
+        Codes{"scale-misaligned", "scale-misaligned"});
   CHECK(Scaled(16, "'{l}.0.gs'").Codes() == Codes{"scale-misaligned", "scale-misaligned"});
   // Columns stay whole; a scale that is found in another param of the rank is as good.
-  CHECK(Scaled(4, "{'op':'stack','over':{'e':'0..4'},'in':{'op':'cat','in':["
-                  "{'op':'shard','axes':['tp'],'in':'{l}.{e}.gs'},"
-                  "{'op':'shard','axes':['tp'],'in':'{l}.{e}.gs'}]}}",
+  CHECK(Scaled(4,
+               "{'op':'stack','over':{'e':'0..4'},'in':{'op':'cat','in':["
+               "{'op':'shard','axes':['tp'],'in':'{l}.{e}.gs'},"
+               "{'op':'shard','axes':['tp'],'in':'{l}.{e}.gs'}]}}",
                ",{'for':{'l':'0..2'},'name':'{l}.w13u','mesh':'m','value':" +
-                   Scales("us", "us", "") + "}").good);
+                   Scales("us", "us", "") + "}")
+            .good);
 }
 
 }  // namespace

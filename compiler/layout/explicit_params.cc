@@ -27,8 +27,14 @@ class ExplicitTemplate {
   ExplicitTemplate(const ExplicitSpec& spec, uint32_t index, const LogicalTable& table,
                    const SpecScope& globals, FamilyBuilder* families, PieceBudget* budget,
                    Diagnostics* diags, RankSetTable* rank_sets)
-      : spec_(spec), index_(index), table_(table), families_(*families), budget_(*budget),
-        diags_(*diags), rank_sets_(*rank_sets), scope_(globals) {}
+      : spec_(spec),
+        index_(index),
+        table_(table),
+        families_(*families),
+        budget_(*budget),
+        diags_(*diags),
+        rank_sets_(*rank_sets),
+        scope_(globals) {}
 
   bool Build() {
     if (spec_.loops.size() > kMaxVariables) {
@@ -43,7 +49,8 @@ class ExplicitTemplate {
     query.where = &no_conditions;
     query.fixed = StructureMask();
     name_.emplace_back(spec_.param, scope_);
-    for (const ExplicitSpec::Piece& piece : spec_.pieces) tensors_.emplace_back(piece.tensor, scope_);
+    for (const ExplicitSpec::Piece& piece : spec_.pieces)
+      tensors_.emplace_back(piece.tensor, scope_);
     Instances instances;
     if (!instances.Build(query, &scope_, &budget_, &diags_)) return false;
     if (instances.empty()) {
@@ -125,9 +132,9 @@ class ExplicitTemplate {
 
   Outcome Ranks(RankList* ranks) {
     if (spec_.rank_list && !ParseRankList(*spec_.rank_list, ranks)) {
-      return context_.Fail(DiagnosticCode::kBadValue, spec_.rank_span,
-                           "'" + *spec_.rank_list +
-                               "' is no list of ranks such as \"0-7,12\", each of them once");
+      return context_.Fail(
+          DiagnosticCode::kBadValue, spec_.rank_span,
+          "'" + *spec_.rank_list + "' is no list of ranks such as \"0-7,12\", each of them once");
     }
     for (const Expr& expr : spec_.ranks) {
       int64_t rank = 0;
@@ -156,7 +163,8 @@ class ExplicitTemplate {
       bytes = bytes ? CheckedMul(*bytes, std::max<int64_t>(extent, 1)) : bytes;
     }
     for (const Run& run : draft->loop_runs) bytes = bytes ? CheckedMul(*bytes, run.count) : bytes;
-    if (bytes && *bytes <= kMaxTensorBytes && draft->shape.size() <= kMaxDims) return Outcome::kDone;
+    if (bytes && *bytes <= kMaxTensorBytes && draft->shape.size() <= kMaxDims)
+      return Outcome::kDone;
     return context_.Fail(DiagnosticCode::kTooLarge, spec_.shape_span,
                          "the shape of '" + spec_.param.source + "' is too large");
   }
@@ -254,10 +262,11 @@ class ExplicitTemplate {
     if (o != Outcome::kDone) return o;
     const SuperTensor& super = table_.supers[tensor.super];
     if (super.dtype != view->dtype) {
-      diags_.Error(DiagnosticCode::kDtypeMismatch, spec_.dtype_span,
-                   "'" + spec_.param.source + "' has dtype " + std::string(DTypeText(view->dtype)) +
-                       ", expected " + std::string(DTypeText(super.dtype)) + " as '" +
-                       piece.tensor.source + "'" + Where())
+      diags_
+          .Error(DiagnosticCode::kDtypeMismatch, spec_.dtype_span,
+                 "'" + spec_.param.source + "' has dtype " + std::string(DTypeText(view->dtype)) +
+                     ", expected " + std::string(DTypeText(super.dtype)) + " as '" +
+                     piece.tensor.source + "'" + Where())
           .notes.push_back({super.declared, "the tensor is declared here"});
       return Outcome::kFailed;
     }
@@ -320,8 +329,7 @@ class ExplicitTemplate {
     std::vector<bool> walked(src.size(), false);
     for (uint32_t d = 0; d < dst.size(); ++d) {
       const int64_t count = dst[d].count;
-      const int64_t expected =
-          walks[d] < 0 ? 1 : src[static_cast<size_t>(walks[d])].count;
+      const int64_t expected = walks[d] < 0 ? 1 : src[static_cast<size_t>(walks[d])].count;
       if (dst[d].step != 1 || count != expected) {
         return BadPiece(spec, "'dst' run " + std::to_string(d) + " has " + std::to_string(count) +
                                   " elements, expected " + std::to_string(expected));

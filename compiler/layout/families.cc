@@ -88,13 +88,16 @@ std::vector<int64_t> RowMajorStrides(const std::vector<int64_t>& shape, int64_t 
   return strides;
 }
 
-
 // Turns the pieces of one family into its places and fills.
 class ContentWriter {
  public:
   ContentWriter(const FamilyDraft& draft, FamilyId family, PieceBudget* budget, Layout* layout)
-      : draft_(draft), family_(family), budget_(*budget), layout_(*layout),
-        item_bytes_(DTypeBytes(draft.dtype)), strides_(RowMajorStrides(draft.shape, item_bytes_)) {
+      : draft_(draft),
+        family_(family),
+        budget_(*budget),
+        layout_(*layout),
+        item_bytes_(DTypeBytes(draft.dtype)),
+        strides_(RowMajorStrides(draft.shape, item_bytes_)) {
     for (const Run& run : draft.loop_runs) extents_.push_back(run.count);
     instance_strides_ = RowMajorStrides(extents_, 1);
   }
@@ -121,9 +124,10 @@ class ContentWriter {
       if (digit.dim < kOuterDim) {
         moved.stride_bytes = digit.dim_step * strides_[digit.dim];
       } else {
-        const auto loop = static_cast<size_t>(
-            std::find(draft_.loop_variables.begin(), draft_.loop_variables.end(),
-                      digit.dim - kOuterDim) - draft_.loop_variables.begin());
+        const auto loop =
+            static_cast<size_t>(std::find(draft_.loop_variables.begin(),
+                                          draft_.loop_variables.end(), digit.dim - kOuterDim) -
+                                draft_.loop_variables.begin());
         moved.instance_stride = instance_strides_[loop];
         walked |= VarMask{1} << loop;
       }
@@ -145,9 +149,9 @@ class ContentWriter {
     for (const FlatDigit& digit : piece.digits) {
       fill.dims.push_back({digit.extent, digit.stride_bytes});
     }
-    std::stable_sort(fill.dims.begin(), fill.dims.end(), [](const Fill::Dim& a, const Fill::Dim& b) {
-      return a.stride_bytes > b.stride_bytes;
-    });
+    std::stable_sort(
+        fill.dims.begin(), fill.dims.end(),
+        [](const Fill::Dim& a, const Fill::Dim& b) { return a.stride_bytes > b.stride_bytes; });
     // The bytes of one element, and whatever continues them, are the last dim.
     fill.dims.push_back({item_bytes_, 1});
     for (size_t i = fill.dims.size() - 1; i-- > 0;) {

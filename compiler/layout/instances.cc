@@ -4,7 +4,6 @@
 #include <bit>
 #include <string>
 
-
 namespace reshard {
 namespace {
 
@@ -27,8 +26,13 @@ class Instances::Builder {
  public:
   Builder(const InstanceQuery& query, VarScope* scope, PieceBudget* budget, Diagnostics* diags,
           Instances* out)
-      : query_(query), scope_(*scope), budget_(*budget), diags_(*diags), out_(*out),
-        axes_(query.axis_extents.size()), count_(axes_ + query.loops->size()) {}
+      : query_(query),
+        scope_(*scope),
+        budget_(*budget),
+        diags_(*diags),
+        out_(*out),
+        axes_(query.axis_extents.size()),
+        count_(axes_ + query.loops->size()) {}
 
   bool Build() {
     for (const Expr& clause : *query_.where) {
@@ -78,9 +82,8 @@ class Instances::Builder {
       connect(Bit(v) | (v < axes_ ? 0 : bounds_[v - axes_]));
     }
     for (const Clause& clause : clauses_) connect(clause.mask);
-    std::sort(groups.begin(), groups.end(), [](VarMask a, VarMask b) {
-      return std::countr_zero(a) < std::countr_zero(b);
-    });
+    std::sort(groups.begin(), groups.end(),
+              [](VarMask a, VarMask b) { return std::countr_zero(a) < std::countr_zero(b); });
     if (!ConstantsHold()) return !failed_;
     for (const VarMask group : groups) {
       Component component;
@@ -298,7 +301,7 @@ bool Instances::ForEach(VarScope* scope,
   InstanceBox box(variable_count_);
   // Depth c of the walk chooses a row of component c, then a run of each of its free variables.
   const std::function<bool(size_t, size_t, const Row*)> walk = [&](size_t c, size_t free_index,
-                                                                  const Row* row) -> bool {
+                                                                   const Row* row) -> bool {
     if (c == components_.size()) return visit(box);
     const Component& component = components_[c];
     if (row != nullptr) {

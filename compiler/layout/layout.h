@@ -12,16 +12,15 @@
 
 namespace reshard {
 
-// Resolves one side. Every piece made and value tried is charged to `max_pieces`; more are the error
-// `too-many-pieces`.
+// Resolves one side. Every piece made and value tried is charged to `max_pieces`; more are the
+// error `too-many-pieces`.
 [[nodiscard]] bool BuildLayout(const LayoutSpec& spec, const LogicalTable& table,
                                Diagnostics* diags, Layout* out, int64_t max_pieces = kMaxPieces);
 
 // Checks that need a finished layout: `expect` points and `scale_of` alignment.
 [[nodiscard]] bool CheckExpectations(const LayoutSpec& spec, const LogicalTable& table,
                                      const Layout& layout, Diagnostics* diags);
-[[nodiscard]] bool CheckScales(const LogicalTable& table, const Layout& layout,
-                               Diagnostics* diags);
+[[nodiscard]] bool CheckScales(const LogicalTable& table, const Layout& layout, Diagnostics* diags);
 
 }  // namespace reshard
 

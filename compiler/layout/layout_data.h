@@ -23,16 +23,16 @@ namespace reshard {
 using FamilyId = uint32_t;
 
 struct ParamFamily {
-  NamePattern name;                  // holes over the family's loops
-  std::vector<NamePattern> shares;   // further names of the same buffer
-  std::vector<int64_t> loop_begin;   // instances: row-major over these ranges
+  NamePattern name;                 // holes over the family's loops
+  std::vector<NamePattern> shares;  // further names of the same buffer
+  std::vector<int64_t> loop_begin;  // instances: row-major over these ranges
   std::vector<int64_t> loop_extent;
   RankSetId ranks = 0;
-  std::vector<int64_t> shape;        // of one instance
+  std::vector<int64_t> shape;  // of one instance
   DType dtype = DType::kBf16;
-  int64_t bytes = 0;                 // of one instance
-  bool external = false;             // exists, but the plan does not write it
-  uint32_t template_index = 0;       // params[] first, then explicit[]
+  int64_t bytes = 0;            // of one instance
+  bool external = false;        // exists, but the plan does not write it
+  uint32_t template_index = 0;  // params[] first, then explicit[]
   Span span;
 
   int64_t instance_count() const;
@@ -54,7 +54,7 @@ struct PlaceAxis {
 struct Place {
   SuperId super = 0;
   FamilyId family = 0;
-  int64_t base_bytes = 0;     // of the element with all k_i = 0
+  int64_t base_bytes = 0;  // of the element with all k_i = 0
   int64_t base_instance = 0;
   std::vector<PlaceAxis> axes;  // one per axis of the super-tensor
 };

@@ -79,7 +79,8 @@ TEST_CASE("templates") {
   CHECK(Params("{'for':{'l':'0..5'},'name':'p{l}','mesh':'m','value':'t.{l}.w'}").Codes() ==
         Codes{"unknown-tensor"});
   CHECK(Params("{'for':{'l':'0..4'},'name':'p{l}','mesh':'m','where':['8//(l-2)>0'],"
-               "'value':'t.{l}.w'}").Codes() == Codes{"evaluation"});
+               "'value':'t.{l}.w'}")
+            .Codes() == Codes{"evaluation"});
   const LayoutTestInput let = Params(
       "{'for':{'l':'0..4'},'name':'p{j}','mesh':'m','let':{'k':'l-2','j':'8//k'},"
       "'value':'t.{l}.w'}");
@@ -88,27 +89,31 @@ TEST_CASE("templates") {
 }
 
 TEST_CASE("names") {
-  const LayoutTestInput twice =
-      Params("{'name':'p','mesh':'m','value':'a'},{'name':'p','mesh':'m','where':['x==2'],"
-             "'value':'b'}");
+  const LayoutTestInput twice = Params(
+      "{'name':'p','mesh':'m','value':'a'},{'name':'p','mesh':'m','where':['x==2'],"
+      "'value':'b'}");
   CHECK(twice.Codes() == Codes{"duplicate-param"});
   CHECK(Says(twice, "rank 2 has two params called 'p'"));
   CHECK(Params("{'name':'p','mesh':'m','where':['x<2'],'value':'a'},{'name':'p','mesh':'m',"
-               "'where':['x==2'],'value':'b'}").good);
+               "'where':['x==2'],'value':'b'}")
+            .good);
   CHECK(Params("{'for':{'l':'0..4'},'name':'p','mesh':'m','value':'t.{l}.w'}").Codes() ==
         Codes{"duplicate-param"});
   CHECK(Params("{'for':{'l':'0..4'},'name':'p{l//2}','mesh':'m','value':'t.{l}.w'}").Codes() ==
         Codes{"duplicate-param"});
   // "p1" and "1" against "p" and "11": holes that touch digits.
   CHECK(Params("{'for':{'l':'0..4'},'name':'p1{l}','mesh':'m','value':'t.{l}.w'},"
-               "{'for':{'l':'10..12'},'name':'p{l}','mesh':'m','value':'a'}").Codes() ==
-        Codes{"duplicate-param"});
+               "{'for':{'l':'10..12'},'name':'p{l}','mesh':'m','value':'a'}")
+            .Codes() == Codes{"duplicate-param"});
   CHECK(Params("{'for':{'l':'0..4'},'name':'p1{l}','mesh':'m','value':'t.{l}.w'},"
-               "{'for':{'l':'0..10'},'name':'p{l}','mesh':'m','value':'a'}").good);
+               "{'for':{'l':'0..10'},'name':'p{l}','mesh':'m','value':'a'}")
+            .good);
   CHECK(Params("{'name':'p','mesh':'m','value':'a','shares':['q']},"
-               "{'name':'q','mesh':'m','value':'b'}").Codes() == Codes{"duplicate-param"});
+               "{'name':'q','mesh':'m','value':'b'}")
+            .Codes() == Codes{"duplicate-param"});
   CHECK(Params("{'for':{'l':'0..2'},'name':'p{l-1}','mesh':'m','value':'t.{l}.w'},"
-               "{'name':'p-1','mesh':'m','value':'b'}").Codes() == Codes{"duplicate-param"});
+               "{'name':'p-1','mesh':'m','value':'b'}")
+            .Codes() == Codes{"duplicate-param"});
 }
 
 TEST_CASE("placements") {
@@ -116,7 +121,8 @@ TEST_CASE("placements") {
                          const std::string& more = "") {
     return Whole("'logical':[{'name':'a','shape':" + shape +
                  "}],'meshes':{'m':{'axes':['d','t'],'shape':[3,2]}},'params':[{'name':'p',"
-                 "'mesh':'m','tensor':'a','placements':" + placements + more + "}]");
+                 "'mesh':'m','tensor':'a','placements':" +
+                 placements + more + "}]");
   };
   CHECK(placed("[12]", "['R','S(0)']").good);
   CHECK(placed("[12]", "['S(0)']").Codes() == Codes{"bad-placement"});
@@ -140,8 +146,9 @@ TEST_CASE("meshes and pipelines") {
         Codes{"mesh-shape"});
   CHECK(Whole(logical + "'meshes':{'m':{'axes':['x'],'ranks':[0,1,0]}}" + rest).Codes() ==
         Codes{"duplicate-rank"});
-  CHECK(Whole(logical + "'world':8,'meshes':{'m':{'axes':['x','y'],'shape':[2,3]}}" + rest)
-            .Codes() == Codes{"world-mismatch"});
+  CHECK(
+      Whole(logical + "'world':8,'meshes':{'m':{'axes':['x','y'],'shape':[2,3]}}" + rest).Codes() ==
+      Codes{"world-mismatch"});
   CHECK(Whole(logical + "'world':6,'meshes':{'m':{'axes':['x','y'],'shape':[2,3]}}" + rest).good);
   CHECK(Whole(logical + "'meshes':{'m':{'axes':['x'],'shape':[1048577]}}" + rest).Codes() ==
         Codes{"too-large"});
@@ -168,19 +175,22 @@ TEST_CASE("logical tensors") {
   CHECK(logical("{'name':'a','shape':[2]},{'name':'a','shape':[2]}", "").Codes() ==
         Codes{"duplicate-tensor"});
   CHECK(logical("{'name':'a','shape':[2]},{'for':{'l':'0..4'},'name':'t{l}','shape':[1]},"
-                "{'name':'t3','shape':[1]}", "").Codes() == Codes{"duplicate-tensor"});
-  CHECK(logical("{'name':'b','shape':[2]}",
-                "{'name':'a','of':'c'},{'name':'c','of':'a'}").Codes() == Codes{"alias-cycle"});
+                "{'name':'t3','shape':[1]}",
+                "")
+            .Codes() == Codes{"duplicate-tensor"});
+  CHECK(
+      logical("{'name':'b','shape':[2]}", "{'name':'a','of':'c'},{'name':'c','of':'a'}").Codes() ==
+      Codes{"alias-cycle"});
   CHECK(logical("{'name':'bb','shape':[2]}", "{'name':'a','of':'b'}").Codes() ==
         Codes{"unknown-tensor"});
-  CHECK(logical("{'name':'a','shape':[2]},{'name':'b','shape':[2]}",
-                "{'name':'a','of':'b'}").Codes() == Codes{"duplicate-tensor"});
+  CHECK(logical("{'name':'a','shape':[2]},{'name':'b','shape':[2]}", "{'name':'a','of':'b'}")
+            .Codes() == Codes{"duplicate-tensor"});
   CHECK(logical("{'name':'a','shape':['-1']}", "").Codes() == Codes{"bad-value"});
   CHECK(logical("{'name':'a','shape':[4294967296,4294967296]}", "").Codes() == Codes{"too-large"});
   CHECK(logical("{'name':'a','shape':[2,2,2,2,2,2,2,2,2,2,2,2,2]}", "").Codes() ==
         Codes{"too-large"});
-  CHECK(logical("{'name':'a','shape':[2]},{'for':{'l':'0..1000001'},'name':'t{l}','shape':[1]}",
-                "").Codes() == Codes{"too-large"});
+  CHECK(logical("{'name':'a','shape':[2]},{'for':{'l':'0..1000001'},'name':'t{l}','shape':[1]}", "")
+            .Codes() == Codes{"too-large"});
 }
 
 TEST_CASE("sides that contradict each other") {
@@ -189,9 +199,12 @@ TEST_CASE("sides that contradict each other") {
       "'meshes':{'m':{'axes':['x'],'shape':[1]}},"
       "'params':[{'for':{'l':'0..4'},'name':'t.{l}','mesh':'m','value':'t.{l}'}]");
   const auto infer = [](const std::string& logical) {
-    return Json("{'format':'reshard-layout','version':1,'side':'destination','rank_base':1,"
-                "'logical':[" + logical + "],'meshes':{'m':{'axes':['x'],'shape':[1]}},"
-                "'params':[{'for':{'l':'0..4'},'name':'t.{l}','mesh':'m','value':'t.{l}'}]}");
+    return Json(
+        "{'format':'reshard-layout','version':1,'side':'destination','rank_base':1,"
+        "'logical':[" +
+        logical +
+        "],'meshes':{'m':{'axes':['x'],'shape':[1]}},"
+        "'params':[{'for':{'l':'0..4'},'name':'t.{l}','mesh':'m','value':'t.{l}'}]}");
   };
   CHECK(LayoutTestInput(train, infer("{'for':{'l':'0..4'},'name':'t.{l}','shape':[8,4]}")).good);
   CHECK(LayoutTestInput(train, infer("{'name':'t.2','shape':[8,4]}")).good);
@@ -200,7 +213,8 @@ TEST_CASE("sides that contradict each other") {
   CHECK(Says(shape, "has shape [4, 8], expected [8, 4] as on the other side"));
   CHECK(Says(shape, "train.json:1:"));
   CHECK(LayoutTestInput(train, infer("{'for':{'l':'2..9'},'name':'t.{l}','shape':[8,4],"
-                                     "'dtype':'f32'}")).Codes() == Codes{"dtype-mismatch"});
+                                     "'dtype':'f32'}"))
+            .Codes() == Codes{"dtype-mismatch"});
   // A part that the source does not know is new.
   const LayoutTestInput more(train, infer("{'for':{'l':'2..9'},'name':'t.{l}','shape':[8,4]}"));
   REQUIRE(more.good);
@@ -211,14 +225,16 @@ TEST_CASE("sides that contradict each other") {
 
 TEST_CASE("explicit params") {
   const auto piece = [](const std::string& pieces, const std::string& more = "") {
-    return Whole(kLogical + std::string("'meshes':{'m':{'axes':['x'],'shape':[1]}},"
-                 "'explicit':[{'rank':0,'param':'p','dtype':'bf16','shape':[4,4],'pieces':[") +
-                 pieces + "]" + more + "}]");
+    return Whole(
+        kLogical +
+        std::string("'meshes':{'m':{'axes':['x'],'shape':[1]}},"
+                    "'explicit':[{'rank':0,'param':'p','dtype':'bf16','shape':[4,4],'pieces':[") +
+        pieces + "]" + more + "}]");
   };
   CHECK(piece("{'t':'a','src':[[0,4],[0,4]],'dst':[[0,4],[0,4]]}").good);
-  const LayoutTestInput overlap =
-      piece("{'t':'a','src':[[0,4],[0,4]],'dst':[[0,4],[0,4]]},"
-            "{'t':'b','src':[[0,1],[0,1]],'dst':[[2,1],[3,1]]}");
+  const LayoutTestInput overlap = piece(
+      "{'t':'a','src':[[0,4],[0,4]],'dst':[[0,4],[0,4]]},"
+      "{'t':'b','src':[[0,1],[0,1]],'dst':[[2,1],[3,1]]}");
   CHECK(overlap.Codes() == Codes{"param-overlap"});
   CHECK(Says(overlap, "element [2, 3] of 'p' has two origins: 'a' and 'b'"));
   const LayoutTestInput gap = piece("{'t':'a','src':[[0,3],[0,4]],'dst':[[0,3],[0,4]]}");
@@ -241,26 +257,29 @@ TEST_CASE("limits end in an error, soon") {
   const auto limited = [](const std::string& body) {
     return LayoutTestInput(Source(body), "", 100'000).Codes();
   };
-  CHECK(limited("'logical':[{'name':'a','shape':[1000000,2]}],'meshes':{'m':{'axes':['x'],"
+  CHECK(
+      limited("'logical':[{'name':'a','shape':[1000000,2]}],'meshes':{'m':{'axes':['x'],"
               "'shape':[1]}},'params':[{'name':'p','mesh':'m','value':{'op':'stack',"
               "'over':{'i':'0..1000000'},'in':{'op':'slice','start':'i%100','stop':'i%100+1','in':"
               "{'op':'stack','over':{'j':'0..100'},'in':{'op':'slice','start':'(j*j)%7+i%2',"
               "'stop':'(j*j)%7+i%2+4','in':'a'}}}}}]") == Codes{"too-many-pieces"});
   CHECK(limited("'logical':[{'name':'a','shape':[1]}],'meshes':{'m':{'axes':['x'],'shape':[1]}},"
-              "'params':[{'for':{'i':'0..1000000','j':'0..1000000'},'where':['(i*j)%3==1'],"
-              "'name':'p{i}.{j}','mesh':'m','value':'a'}]") == Codes{"too-many-pieces"});
+                "'params':[{'for':{'i':'0..1000000','j':'0..1000000'},'where':['(i*j)%3==1'],"
+                "'name':'p{i}.{j}','mesh':'m','value':'a'}]") == Codes{"too-many-pieces"});
   // Conditions that hold alone are tried alone: 300 + 300 values, not 300 * 300.
   CHECK(LayoutTestInput(Source("'logical':[{'name':'a','shape':[1]}],'meshes':{'m':{'axes':['x',"
                                "'y'],'shape':[3,3]}},'params':[{'for':{'i':'0..300','j':'0..300'},"
                                "'where':['i//100==x and j//100==y'],'name':'p{i}.{j}','mesh':'m',"
                                "'value':'a'}]"),
-                        "", 3'000).good == false);
+                        "", 3'000)
+            .good == false);
   CHECK(LayoutTestInput(Source("'logical':[{'for':{'i':'0..300','j':'0..300'},'name':'a{i}.{j}',"
                                "'shape':[1]}],'meshes':{'m':{'axes':['x',"
                                "'y'],'shape':[3,3]}},'params':[{'for':{'i':'0..300','j':'0..300'},"
                                "'where':['i//100==x and j//100==y'],'name':'p{i}.{j}','mesh':'m',"
                                "'value':'a{i}.{j}'}]"),
-                        "", 3'000).good);
+                        "", 3'000)
+            .good);
 }
 
 }  // namespace

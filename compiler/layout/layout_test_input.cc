@@ -9,8 +9,8 @@
 namespace reshard {
 namespace {
 
-bool Read(const std::string& name, const std::string& text, SourceMap* sources,
-          Diagnostics* diags, LayoutSpec* spec) {
+bool Read(const std::string& name, const std::string& text, SourceMap* sources, Diagnostics* diags,
+          LayoutSpec* spec) {
   if (text.empty()) return true;
   const uint32_t file = sources->Add(name, text);
   JsonNode root;

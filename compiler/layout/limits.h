@@ -11,7 +11,7 @@ inline constexpr int64_t kMaxPieces = 10'000'000;
 inline constexpr int64_t kMaxLoopValues = 1'000'000;
 // Entries of a table of logical tensors: templates, and tensors that stand alone.
 inline constexpr int64_t kMaxTableEntries = 400'000;
-// Of one template of tensors, all instances; products of extents and strides stay far inside 64 bits.
+// Of one template of tensors, all instances: extents times strides stay far inside 64 bits.
 inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 56;
 inline constexpr int64_t kMaxMeshRanks = int64_t{1} << 20;
 inline constexpr size_t kMaxAxes = 8;

@@ -25,16 +25,16 @@ using SuperId = uint32_t;
 
 // Axes 0 .. loop_begin.size()-1 choose a tensor, the following ones an element of it.
 struct SuperTensor {
-  NamePattern name;                 // holes over the loop axes
+  NamePattern name;  // holes over the loop axes
   DType dtype = DType::kBf16;
   std::vector<int64_t> loop_begin;  // first value of each loop axis
   std::vector<int64_t> loop_extent;
-  std::vector<int64_t> shape;       // of each tensor
-  Span declared;                    // in the file that declared it first
+  std::vector<int64_t> shape;  // of each tensor
+  Span declared;               // in the file that declared it first
   bool declared_by_source = false;
   struct ScaleOf {
-    SuperId tensor = 0;                    // what this super-tensor scales
-    std::vector<int64_t> loop_map;         // our loop axis i is its loop axis loop_map[i]
+    SuperId tensor = 0;             // what this super-tensor scales
+    std::vector<int64_t> loop_map;  // our loop axis i is its loop axis loop_map[i]
     std::vector<int64_t> block;
     Span span;
   };

@@ -23,8 +23,9 @@ TEST_CASE("skeletons take numbers out of names") {
 }
 
 LogicalTable Table(std::string logical, std::string aliases) {
-  std::string text = "{'format':'reshard-layout','version':1,'side':'source','logical':[" + logical +
-                     "],'aliases':[" + aliases + "],'meshes':{'m':{'axes':['x'],'shape':[1]}},"
+  std::string text = "{'format':'reshard-layout','version':1,'side':'source','logical':[" +
+                     logical + "],'aliases':[" + aliases +
+                     "],'meshes':{'m':{'axes':['x'],'shape':[1]}},"
                      "'params':[{'name':'p','mesh':'m','value':'z'}]}";
   std::replace(text.begin(), text.end(), '\'', '"');
   const LayoutTestInput input(text, "");

@@ -31,8 +31,8 @@ class MeshBuilder {
       mesh.name = mesh_spec.name;
       mesh.axes = mesh_spec.axes;
       mesh.span = mesh_spec.span;
-      const bool made = mesh_spec.ranks ? FromRanks(mesh_spec, &mesh)
-                                        : FromShape(mesh_spec, base, &mesh);
+      const bool made =
+          mesh_spec.ranks ? FromRanks(mesh_spec, &mesh) : FromShape(mesh_spec, base, &mesh);
       good &= made;
       out->push_back(std::move(mesh));
     }
@@ -50,16 +50,16 @@ class MeshBuilder {
     }
     *value = *result;
     if (*value >= least) return true;
-    diags_.Error(DiagnosticCode::kBadValue, expr.span,
-                 what + " is " + std::to_string(*value) + ", expected at least " +
-                     std::to_string(least));
+    diags_.Error(
+        DiagnosticCode::kBadValue, expr.span,
+        what + " is " + std::to_string(*value) + ", expected at least " + std::to_string(least));
     return false;
   }
 
   bool TooManyRanks(const MeshSpec& spec) {
-    diags_.Error(DiagnosticCode::kTooLarge, spec.shape_span,
-                 "mesh '" + spec.name + "' has more than " + std::to_string(kMaxMeshRanks) +
-                     " ranks");
+    diags_.Error(
+        DiagnosticCode::kTooLarge, spec.shape_span,
+        "mesh '" + spec.name + "' has more than " + std::to_string(kMaxMeshRanks) + " ranks");
     return false;
   }
 
@@ -169,17 +169,18 @@ class MeshBuilder {
       for (const int64_t extent : meshes[i].shape) {
         product += (product.empty() ? "" : " x ") + std::to_string(extent);
       }
-      diags_.Error(DiagnosticCode::kWorldMismatch, spec_.meshes[i].shape_span,
-                   "mesh '" + meshes[i].name + "' has " + product + " = " +
-                       std::to_string(meshes[i].ranks.size()) + " ranks, expected " +
-                       std::to_string(world))
+      diags_
+          .Error(DiagnosticCode::kWorldMismatch, spec_.meshes[i].shape_span,
+                 "mesh '" + meshes[i].name + "' has " + product + " = " +
+                     std::to_string(meshes[i].ranks.size()) + " ranks, expected " +
+                     std::to_string(world))
           .notes.push_back({spec_.world->span, "'world' is given here"});
       good = false;
     }
     if (good && static_cast<int64_t>(all.size()) != world) {
       diags_.Error(DiagnosticCode::kWorldMismatch, spec_.world->span,
-                   "all meshes together have " + std::to_string(all.size()) +
-                       " ranks, expected " + std::to_string(world));
+                   "all meshes together have " + std::to_string(all.size()) + " ranks, expected " +
+                       std::to_string(world));
       good = false;
     }
     return good;
@@ -195,17 +196,18 @@ class MeshBuilder {
     bool good = true;
     for (size_t i = 0; i < meshes.size(); ++i) {
       if (!users.contains(meshes[i].name)) continue;
-      const auto axis = std::find(meshes[i].axes.begin(), meshes[i].axes.end(),
-                                  spec_.pipeline->axis);
+      const auto axis =
+          std::find(meshes[i].axes.begin(), meshes[i].axes.end(), spec_.pipeline->axis);
       std::string found = "has no axis '" + spec_.pipeline->axis + "'";
       if (axis != meshes[i].axes.end()) {
         const int64_t extent = meshes[i].shape[static_cast<size_t>(axis - meshes[i].axes.begin())];
         if (extent == static_cast<int64_t>(globals_.stage_count())) continue;
         found = "has " + std::to_string(extent) + " ranks on axis '" + spec_.pipeline->axis + "'";
       }
-      diags_.Error(DiagnosticCode::kPipelineAxis, spec_.pipeline->axis_span,
-                   "mesh '" + meshes[i].name + "' " + found + ", but the pipeline has " +
-                       std::to_string(globals_.stage_count()) + " stages")
+      diags_
+          .Error(DiagnosticCode::kPipelineAxis, spec_.pipeline->axis_span,
+                 "mesh '" + meshes[i].name + "' " + found + ", but the pipeline has " +
+                     std::to_string(globals_.stage_count()) + " stages")
           .notes.push_back({spec_.meshes[i].span, "the mesh is given here"});
       good = false;
     }

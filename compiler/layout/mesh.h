@@ -16,8 +16,8 @@ namespace reshard {
 
 // Resolves all meshes of `spec` and checks them against `world` and the pipeline.
 // Returns false after at least one error was reported.
-[[nodiscard]] bool BuildMeshes(const LayoutSpec& spec, const SpecScope& globals,
-                               Diagnostics* diags, std::vector<Mesh>* out);
+[[nodiscard]] bool BuildMeshes(const LayoutSpec& spec, const SpecScope& globals, Diagnostics* diags,
+                               std::vector<Mesh>* out);
 
 // The ranks of one mesh by the values of some of its axes. Answers are interned in the layout's
 // table once per set of axes.

@@ -1,4 +1,4 @@
-// Skeletons: names with their numbers taken out, so that families of names can be looked up at once.
+// Skeletons: names with their numbers taken out, so that families of names are looked up at once.
 //
 // Each maximal run of digits (without a leading zero) is a slot: "model.layers.3.w13" has the
 // skeleton "model.layers.#.w#" and the slots (3, 13).

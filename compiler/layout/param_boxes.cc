@@ -65,9 +65,8 @@ std::optional<std::pair<size_t, size_t>> FindOverlap(const std::vector<ParamBox>
   const size_t dim = SweepDim(boxes);
   std::vector<size_t> order(boxes.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return boxes[a].begin[dim] < boxes[b].begin[dim];
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return boxes[a].begin[dim] < boxes[b].begin[dim]; });
   std::vector<size_t> open;  // boxes that reach to where the sweep is
   for (const size_t next : order) {
     std::erase_if(open, [&](size_t i) {

@@ -88,9 +88,9 @@ class PlacementCutter {
       if (placement.dim < 0) dims_.back() += rank;
       strided |= placement.kind == Kind::kStridedShard;
       if (placement.kind == Kind::kStridedShard && placement.split_factor < 1) {
-        return context_.Fail(DiagnosticCode::kBadPlacement, placement.span,
-                             "split factor " + std::to_string(placement.split_factor) +
-                                 ", expected at least 1");
+        return context_.Fail(
+            DiagnosticCode::kBadPlacement, placement.span,
+            "split factor " + std::to_string(placement.split_factor) + ", expected at least 1");
       }
     }
     for (int64_t dim = 0; dim < rank; ++dim) {
@@ -163,7 +163,8 @@ class PlacementCutter {
     if (!CutOrder(spec_, mesh_, dims_, dim, &order)) {
       return context_.Fail(DiagnosticCode::kBadPlacement, spec_.placements_span,
                            "a split factor is no product of the sizes of later mesh axes that cut "
-                           "dim " + std::to_string(dim));
+                           "dim " +
+                               std::to_string(dim));
     }
     kept->clear();
     Append({0, extent}, kept);
@@ -175,8 +176,7 @@ class PlacementCutter {
     if (kept.size() == 1 && kept[0].count == extent) return;
     std::vector<View> parts;
     for (const IndexRun& run : kept) {
-      parts.push_back(
-          SliceView(view_, dim, run.begin, run.begin + run.count, 1, context_.budget));
+      parts.push_back(SliceView(view_, dim, run.begin, run.begin + run.count, 1, context_.budget));
     }
     if (parts.empty()) parts.push_back(SliceView(view_, dim, 0, 0, 1, context_.budget));
     view_ = parts.size() == 1 ? std::move(parts[0]) : ConcatViews(parts, dim, context_.budget);

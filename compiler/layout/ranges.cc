@@ -84,7 +84,8 @@ std::vector<Run> CompressRuns(const std::vector<int64_t>& values) {
       }
       // Two values far apart are no run unless a third agrees.
       const bool run_of_two = end - i == 2 && *step != 1 && end < values.size();
-      if (step && end - i > 1 && !run_of_two) run = {values[i], *step, static_cast<int64_t>(end - i)};
+      if (step && end - i > 1 && !run_of_two)
+        run = {values[i], *step, static_cast<int64_t>(end - i)};
       if (run.count == 1) end = i + 1;
     }
     runs.push_back(run);

@@ -69,8 +69,8 @@ std::optional<int64_t> FindInstance(const ParamFamily& family, const NamePattern
   // Holes that touch digits or each other, or share loops: try all.
   const bool plain = std::all_of(pattern.text.begin() + 1, pattern.text.end() - 1,
                                  [](const std::string& text) { return !text.empty(); });
-  if (pattern.holes.empty() || (plain && pattern.holes.size() == family.loop_begin.size() &&
-                                !HoleValues(pattern, name))) {
+  if (pattern.holes.empty() ||
+      (plain && pattern.holes.size() == family.loop_begin.size() && !HoleValues(pattern, name))) {
     return std::nullopt;
   }
   for (int64_t instance = 0; instance < family.instance_count(); ++instance) {
@@ -139,7 +139,8 @@ std::optional<ParamInstance> FindParam(const Layout& layout, Rank rank, std::str
     for (size_t i = 0; i < family.shares.size() && !instance; ++i) {
       instance = FindInstance(family, family.shares[i], name);
     }
-    if (instance && Contains(layout.rank_sets[family.ranks], rank)) return ParamInstance{f, *instance};
+    if (instance && Contains(layout.rank_sets[family.ranks], rank))
+      return ParamInstance{f, *instance};
   }
   return std::nullopt;
 }

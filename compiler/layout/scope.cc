@@ -56,7 +56,8 @@ bool SpecScope::EvalSymbols(Diagnostics* diags) {
     }
   }
   if (done < symbols.size()) {
-    diags->Error(DiagnosticCode::kCycle, spec_->span, "the symbols depend on each other in a circle");
+    diags->Error(DiagnosticCode::kCycle, spec_->span,
+                 "the symbols depend on each other in a circle");
     good = false;
   }
   return good;
@@ -90,18 +91,16 @@ bool SpecScope::BuildPipeline(Diagnostics* diags) {
       layers_.push_back({*begin, *end, static_cast<int64_t>(stage), chunk, range.span});
     }
   }
-  std::stable_sort(layers_.begin(), layers_.end(), [](const LayerRange& a, const LayerRange& b) {
-    return a.begin < b.begin;
-  });
+  std::stable_sort(layers_.begin(), layers_.end(),
+                   [](const LayerRange& a, const LayerRange& b) { return a.begin < b.begin; });
   for (size_t i = 1; i < layers_.size(); ++i) {
     const LayerRange& before = layers_[i - 1];
     const LayerRange& after = layers_[i];
     if (before.end == after.begin) continue;
-    const std::string what =
-        before.end < after.begin
-            ? MissingLayers(before.end, after.begin)
-            : "layer " + Text(after.begin) + " is in stage " + Text(before.stage) + " and in stage " +
-                  Text(after.stage);
+    const std::string what = before.end < after.begin
+                                 ? MissingLayers(before.end, after.begin)
+                                 : "layer " + Text(after.begin) + " is in stage " +
+                                       Text(before.stage) + " and in stage " + Text(after.stage);
     diags->Error(DiagnosticCode::kPipelineLayers, after.span, what)
         .notes.push_back({before.span, "stage " + Text(before.stage) + " has layers [" +
                                            Text(before.begin) + ", " + Text(before.end) + ")"});
@@ -165,9 +164,9 @@ bool VarScope::AddLets(const std::vector<LetSpec>& lets, Diagnostics* diags) {
   }
   for (size_t i = 0; i < lets_.size(); ++i) {
     if (ResolveLet(i, 0)) continue;
-    diags->Error(DiagnosticCode::kTooLarge, lets[i].name_span,
-                 "'let' names build on each other more than " + std::to_string(kMaxLetDepth) +
-                     " deep");
+    diags->Error(
+        DiagnosticCode::kTooLarge, lets[i].name_span,
+        "'let' names build on each other more than " + std::to_string(kMaxLetDepth) + " deep");
     return false;
   }
   return true;
@@ -216,7 +215,8 @@ VarMask VarScope::DependenciesOf(const Expr& expr) const {
   VarMask mask = 0;
   for (const std::string& name : NamesIn(expr)) {
     if (const auto it = index_.find(name); it != index_.end()) mask |= VarMask{1} << it->second;
-    if (const auto it = let_index_.find(name); it != let_index_.end()) mask |= lets_[it->second].mask;
+    if (const auto it = let_index_.find(name); it != let_index_.end())
+      mask |= lets_[it->second].mask;
   }
   return mask;
 }

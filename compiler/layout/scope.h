@@ -47,7 +47,7 @@ class SpecScope : public ExprEnv {
   const LayoutSpec* spec_ = nullptr;
   std::unordered_map<std::string_view, int64_t> symbols_;
   std::unordered_map<std::string_view, const TableSpec*> tables_;
-  std::vector<LayerRange> layers_;               // rising, without empty ranges
+  std::vector<LayerRange> layers_;                  // rising, without empty ranges
   std::vector<std::vector<int64_t>> stage_starts_;  // per stage, of its ranges
   size_t stage_count_ = 0;
 };
@@ -103,7 +103,7 @@ class VarScope : public ExprEnv {
   const SpecScope& globals_;
   std::vector<std::string_view> names_;
   std::vector<int64_t> values_;
-  std::unordered_map<std::string_view, size_t> index_;       // variables
+  std::unordered_map<std::string_view, size_t> index_;  // variables
   std::unordered_map<std::string_view, size_t> let_index_;
   std::vector<Let> lets_;
   uint64_t stamp_ = 1;  // grows with every change of a variable

@@ -17,8 +17,7 @@ namespace reshard {
                                const std::function<Outcome()>& add);
 
 // Sets the name and the shares of a draft, whose loops are set. names[0] is the name.
-Outcome MakeNames(const std::vector<TemplateName>& names, EvalContext* context,
-                  FamilyDraft* draft);
+Outcome MakeNames(const std::vector<TemplateName>& names, EvalContext* context, FamilyDraft* draft);
 
 }  // namespace reshard
 

@@ -38,10 +38,10 @@ class ValueTree {
   struct Node {
     const ValueSpec* spec = nullptr;
     std::vector<Node> inputs;
-    TemplateName name;              // kTensor
-    std::vector<size_t> axes;       // kShard: variables of its mesh axes
-    size_t stack_variable = 0;      // kStack
-    bool write_out = false;         // kStack: the structure of the input depends on the variable
+    TemplateName name;          // kTensor
+    std::vector<size_t> axes;   // kShard: variables of its mesh axes
+    size_t stack_variable = 0;  // kStack
+    bool write_out = false;     // kStack: the structure of the input depends on the variable
   };
   class Evaluator;
 

@@ -111,8 +111,8 @@ struct Cutter {
   }
 };
 
-void CutPiece(const ViewPiece& piece, uint32_t dim, int64_t begin, int64_t end,
-              PieceBudget* budget, std::vector<ViewPiece>* out) {
+void CutPiece(const ViewPiece& piece, uint32_t dim, int64_t begin, int64_t end, PieceBudget* budget,
+              std::vector<ViewPiece>* out) {
   const std::vector<size_t> order = DigitsAlong(piece, dim);
   Cutter{dim, begin, end, order, budget, out}.Cut(piece, 0);
 }
@@ -316,8 +316,8 @@ View InterleaveViews(const std::vector<View>& inputs, uint32_t dim, int64_t grou
 View PadView(const View& view, uint32_t dim, int64_t extent, SuperId fill, PieceBudget* budget) {
   View out = view;
   out.shape[dim] = extent;
-  const bool empty = std::any_of(out.shape.begin(), out.shape.end(),
-                                 [](int64_t e) { return e == 0; });
+  const bool empty =
+      std::any_of(out.shape.begin(), out.shape.end(), [](int64_t e) { return e == 0; });
   if (extent > view.shape[dim] && !empty && budget->Charge()) {
     out.pieces.push_back(FillPiece(out.shape, dim, view.shape[dim], fill));
   }

@@ -21,7 +21,7 @@ namespace reshard {
 inline constexpr uint32_t kOuterDim = 1u << 16;
 
 struct ViewDigit {
-  int64_t extent = 1;    // at least 2
+  int64_t extent = 1;  // at least 2
   uint32_t dim = 0;
   int64_t dim_step = 1;  // at least 1
   int32_t axis = -1;     // of the super-tensor; -1: none (a repeated element, or fill)
@@ -70,8 +70,7 @@ View PermuteView(const View& view, const std::vector<uint32_t>& dims);
 View ReshapeView(const View& view, const std::vector<int64_t>& shape, PieceBudget* budget);
 // A new dim of `extent` before `dim`. Digits of variable `outer` move along it from now on; pieces
 // without one are repeated.
-View StackView(const View& view, uint32_t dim, int64_t extent, uint32_t outer,
-               PieceBudget* budget);
+View StackView(const View& view, uint32_t dim, int64_t extent, uint32_t outer, PieceBudget* budget);
 
 // Joins pieces and digits that continue each other, so that equal maps made in different ways
 // become equal or close. The result has at most as many pieces.

@@ -84,8 +84,7 @@ bool MergeAlong(size_t dim, std::vector<ViewPiece>* pieces) {
     Step step;
     if (end < pieces->size()) step = StepBetween((*pieces)[i], (*pieces)[end], dim);
     if (step.possible) {
-      while (end < pieces->size() &&
-             StepBetween((*pieces)[end - 1], (*pieces)[end], dim) == step) {
+      while (end < pieces->size() && StepBetween((*pieces)[end - 1], (*pieces)[end], dim) == step) {
         ++end;
       }
     }

@@ -1,5 +1,5 @@
-// Views keep maps as nests of digits: the operations, counted in pieces. (That the maps are right is
-// tested element by element in tests/property.)
+// Views keep maps as nests of digits: the operations, counted in pieces. (That the maps are right
+// is tested element by element in tests/property.)
 
 #include "compiler/layout/view.h"
 
@@ -48,8 +48,7 @@ TEST_CASE("QKV of 4 KV groups: a piece per input, cut by two ranks") {
 
 TEST_CASE("steps that hit one residue of an interleaving choose one input") {
   PieceBudget budget{1000};
-  const View view =
-      InterleaveViews({Tensor(0, {600, 2}), Tensor(1, {600, 2})}, 0, 600, &budget);
+  const View view = InterleaveViews({Tensor(0, {600, 2}), Tensor(1, {600, 2})}, 0, 600, &budget);
   const View even = SliceView(view, 0, 1, 1200, 2, &budget);
   REQUIRE(even.pieces.size() == 1);
   CHECK(even.pieces[0].super == 1);
@@ -99,7 +98,8 @@ TEST_CASE("pieces that continue each other become one") {
 
 TEST_CASE("a spent budget ends every operation") {
   PieceBudget budget{10};
-  const View view = InterleaveViews({Tensor(0, {7 * 1000, 3}), Tensor(1, {1000, 3})}, 0, 1000, &budget);
+  const View view =
+      InterleaveViews({Tensor(0, {7 * 1000, 3}), Tensor(1, {1000, 3})}, 0, 1000, &budget);
   const View odd = SliceView(ReshapeView(view, {3, 8000}, &budget), 1, 0, 7999, 13, &budget);
   CHECK(budget.exhausted());
   CHECK(odd.pieces.size() < 20);

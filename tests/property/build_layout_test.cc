@@ -61,21 +61,25 @@ TEST_CASE("expert and pipeline maps") {
     CheckAgainstNaive(Source(kExperts + std::string("'params':[") + text + "]"));
   };
   SUBCASE("linear experts, one clause each") {
-    params("{'for':{'l':'0..L','e':'0..E'},'name':'p.{j}.e{k}','mesh':'m',"
-           "'where':['pp==stage(l)','ep==e//(E//EP)'],"
-           "'let':{'j':'l-stage_start(pp)','k':'e-ep*(E//EP)'},'value':'m.{l}.x.{e}.w'}");
+    params(
+        "{'for':{'l':'0..L','e':'0..E'},'name':'p.{j}.e{k}','mesh':'m',"
+        "'where':['pp==stage(l)','ep==e//(E//EP)'],"
+        "'let':{'j':'l-stage_start(pp)','k':'e-ep*(E//EP)'},'value':'m.{l}.x.{e}.w'}");
   }
   SUBCASE("one clause for everything, round robin") {
-    params("{'for':{'l':'0..L','e':'0..E'},'name':'p.{l}.e{e}','mesh':'m',"
-           "'where':['pp==stage(l) and e%EP==ep'],'value':'m.{l}.x.{e}.w'}");
+    params(
+        "{'for':{'l':'0..L','e':'0..E'},'name':'p.{l}.e{e}','mesh':'m',"
+        "'where':['pp==stage(l) and e%EP==ep'],'value':'m.{l}.x.{e}.w'}");
   }
   SUBCASE("a relation that is no product") {
-    params("{'for':{'l':'0..L','e':'0..E'},'name':'p.{l}.e{e}','mesh':'m',"
-           "'where':['(l+e)%2==pp','e<=l+1 or e==7'],'value':'m.{l}.x.{e}.w'}");
+    params(
+        "{'for':{'l':'0..L','e':'0..E'},'name':'p.{l}.e{e}','mesh':'m',"
+        "'where':['(l+e)%2==pp','e<=l+1 or e==7'],'value':'m.{l}.x.{e}.w'}");
   }
   SUBCASE("bounds that depend on each other") {
-    params("{'for':{'e':'l..l+2','l':'0..L'},'name':'p.{l}.e{e}','mesh':'m',"
-           "'value':'m.{l}.x.{e}.w'}");
+    params(
+        "{'for':{'e':'l..l+2','l':'0..L'},'name':'p.{l}.e{e}','mesh':'m',"
+        "'value':'m.{l}.x.{e}.w'}");
   }
   SUBCASE("an irregular table") {
     CheckAgainstNaive(Source("'tables':{'place':[3,1,0,0,2,1,3,2]}," + std::string(kExperts) +
@@ -83,42 +87,47 @@ TEST_CASE("expert and pipeline maps") {
                              "'mesh':'m','where':['place[e]==ep'],'value':'m.{l}.x.{e}.w'}]"));
   }
   SUBCASE("stacks over linear, strided and listed experts") {
-    params("{'for':{'l':'0..L'},'name':'a.{l}','mesh':'m','value':{'op':'stack',"
-           "'over':{'e':'ep*2..ep*2+2'},'in':'m.{l}.x.{e}.w'}},"
-           "{'for':{'l':'0..L'},'name':'b.{l}','mesh':'m','value':{'op':'stack','dim':1,"
-           "'over':{'e':'ep..E..EP'},'in':{'op':'shard','axes':['pp'],'in':'m.{l}.x.{e}.w'}}},"
-           "{'for':{'l':'0..L'},'name':'c.{l}','mesh':'m','value':{'op':'stack','dim':-1,"
-           "'over':{'e':[7,'ep',5]},'in':'m.{l}.x.{e}.w'}}");
+    params(
+        "{'for':{'l':'0..L'},'name':'a.{l}','mesh':'m','value':{'op':'stack',"
+        "'over':{'e':'ep*2..ep*2+2'},'in':'m.{l}.x.{e}.w'}},"
+        "{'for':{'l':'0..L'},'name':'b.{l}','mesh':'m','value':{'op':'stack','dim':1,"
+        "'over':{'e':'ep..E..EP'},'in':{'op':'shard','axes':['pp'],'in':'m.{l}.x.{e}.w'}}},"
+        "{'for':{'l':'0..L'},'name':'c.{l}','mesh':'m','value':{'op':'stack','dim':-1,"
+        "'over':{'e':[7,'ep',5]},'in':'m.{l}.x.{e}.w'}}");
   }
   SUBCASE("a stack whose structure depends on its variable") {
-    params("{'name':'a','mesh':'m','value':{'op':'stack','over':{'e':'0..4'},'in':"
-           "{'op':'slice','start':'e','stop':'e+1','in':'m.{ep}.x.{e}.w'}}}");
+    params(
+        "{'name':'a','mesh':'m','value':{'op':'stack','over':{'e':'0..4'},'in':"
+        "{'op':'slice','start':'e','stop':'e+1','in':'m.{ep}.x.{e}.w'}}}");
   }
   SUBCASE("stacks of layers and experts, flattened names") {
-    params("{'name':'a','mesh':'m','value':{'op':'stack','over':{'l':'0..L'},'in':"
-           "{'op':'stack','dim':-1,'over':{'e':'0..E'},'in':'m.{l}.x.{e}.w'}}},"
-           "{'for':{'i':'0..L*E'},'name':'b.{i}','mesh':'m','value':'m.{i//E}.x.{i%E}.w'},"
-           "{'for':{'l':'0..L','e':'0..E'},'name':'c.{l*E+e}','mesh':'m',"
-           "'value':'m.{l}.x.{e}.w'},"
-           "{'for':{'l':'0..L','e':'0..E'},'name':'d.{l}{e}','mesh':'m',"
-           "'value':'m.{L-1-l}.x.{E-1-e}.w'},"
-           "{'for':{'l':'0..L'},'name':'g.{l}','mesh':'m','value':'m.{l}.x.{l}.w'}");
+    params(
+        "{'name':'a','mesh':'m','value':{'op':'stack','over':{'l':'0..L'},'in':"
+        "{'op':'stack','dim':-1,'over':{'e':'0..E'},'in':'m.{l}.x.{e}.w'}}},"
+        "{'for':{'i':'0..L*E'},'name':'b.{i}','mesh':'m','value':'m.{i//E}.x.{i%E}.w'},"
+        "{'for':{'l':'0..L','e':'0..E'},'name':'c.{l*E+e}','mesh':'m',"
+        "'value':'m.{l}.x.{e}.w'},"
+        "{'for':{'l':'0..L','e':'0..E'},'name':'d.{l}{e}','mesh':'m',"
+        "'value':'m.{L-1-l}.x.{E-1-e}.w'},"
+        "{'for':{'l':'0..L'},'name':'g.{l}','mesh':'m','value':'m.{l}.x.{l}.w'}");
   }
   SUBCASE("instances that hold the same") {
-    params("{'for':{'l':'0..L'},'name':'a.{l}','mesh':'m','value':'m.{ep}.n'},"
-           "{'name':'b','mesh':'m','value':{'op':'stack','over':{'e':'0..3'},'in':'m.0.n'}}");
+    params(
+        "{'for':{'l':'0..L'},'name':'a.{l}','mesh':'m','value':'m.{ep}.n'},"
+        "{'name':'b','mesh':'m','value':{'op':'stack','over':{'e':'0..3'},'in':'m.0.n'}}");
   }
 }
 
 TEST_CASE("operations") {
   const auto value = [](const std::string& text) {
-    CheckAgainstNaive(
-        Source("'logical':[{'name':'a','shape':[6,4],'dtype':'u16'},"
-               "{'name':'b','shape':[6,4],'dtype':'u16'},{'name':'z','shape':[0,4],'dtype':'u16'},"
-               "{'name':'q','shape':[24,2],'dtype':'u16'},{'name':'k','shape':[12,2],'dtype':'u16'},"
-               "{'name':'s','shape':[],'dtype':'u16'}],"
-               "'meshes':{'m':{'axes':['x','y'],'shape':[2,3]}},"
-               "'params':[{'name':'p','mesh':'m','value':" + text + "}]"));
+    CheckAgainstNaive(Source(
+        "'logical':[{'name':'a','shape':[6,4],'dtype':'u16'},"
+        "{'name':'b','shape':[6,4],'dtype':'u16'},{'name':'z','shape':[0,4],'dtype':'u16'},"
+        "{'name':'q','shape':[24,2],'dtype':'u16'},{'name':'k','shape':[12,2],'dtype':'u16'},"
+        "{'name':'s','shape':[],'dtype':'u16'}],"
+        "'meshes':{'m':{'axes':['x','y'],'shape':[2,3]}},"
+        "'params':[{'name':'p','mesh':'m','value':" +
+        text + "}]"));
   };
   value("{'op':'cat','dim':-1,'in':['a','b','a']}");
   value("{'op':'cat','in':['a','z','b']}");
@@ -127,16 +136,20 @@ TEST_CASE("operations") {
   value("{'op':'group_cat','groups':3,'in':['a','b']}");
   value("{'op':'group_cat','groups':2,'dim':1,'in':['a','b']}");
   value("{'op':'shard','axes':['y'],'in':{'op':'group_cat','groups':6,'in':['q','k']}}");
-  value("{'op':'shard','axes':['x','y'],'uneven':'chunk','in':{'op':'group_cat','groups':4,"
-        "'in':['q','k']}}");
+  value(
+      "{'op':'shard','axes':['x','y'],'uneven':'chunk','in':{'op':'group_cat','groups':4,"
+      "'in':['q','k']}}");
   value("{'op':'shard','axes':['x','y'],'unit':4,'uneven':'balanced','in':'q'}");
   value("{'op':'shard','axes':['y'],'unit':5,'uneven':'chunk','in':'q'}");
-  value("{'op':'shard','axes':['x','y'],'unit':12,'replicate_if_fewer':true,'uneven':'chunk',"
-        "'in':'q'}");
-  value("{'op':'slice','start':1,'stop':24,'step':5,'in':{'op':'group_cat','groups':4,"
-        "'in':['q','k']}}");
-  value("{'op':'slice','start':'x','stop':12,'step':7,'dim':1,'in':{'op':'reshape',"
-        "'shape':[4,12],'in':'q'}}");
+  value(
+      "{'op':'shard','axes':['x','y'],'unit':12,'replicate_if_fewer':true,'uneven':'chunk',"
+      "'in':'q'}");
+  value(
+      "{'op':'slice','start':1,'stop':24,'step':5,'in':{'op':'group_cat','groups':4,"
+      "'in':['q','k']}}");
+  value(
+      "{'op':'slice','start':'x','stop':12,'step':7,'dim':1,'in':{'op':'reshape',"
+      "'shape':[4,12],'in':'q'}}");
   value("{'op':'index','dim':1,'at':1,'in':{'op':'reshape','shape':[4,3,2,2],'in':'q'}}");
   value("{'op':'reshape','shape':[3,16],'in':{'op':'permute','dims':[1,0],'in':'q'}}");
   value("{'op':'reshape','shape':[2,2,9,2],'in':{'op':'group_cat','groups':4,'in':['q','k']}}");
@@ -144,26 +157,27 @@ TEST_CASE("operations") {
   value("{'op':'pad','dim':1,'to':7,'in':{'op':'pad','multiple':4,'fill':'keep','in':'a'}}");
   value("{'op':'shard','axes':['x','y'],'in':{'op':'pad','multiple':12,'in':'a'}}");
   value("{'op':'reshape','shape':[2,24],'in':{'op':'pad','multiple':12,'in':'a'}}");
-  value("{'op':'cat','in':[{'op':'slice','start':0,'stop':3,'in':'a'},"
-        "{'op':'slice','start':3,'stop':6,'in':'a'}]}");
+  value(
+      "{'op':'cat','in':[{'op':'slice','start':0,'stop':3,'in':'a'},"
+      "{'op':'slice','start':3,'stop':6,'in':'a'}]}");
   value("{'op':'reshape','shape':[0,9],'in':'z'}");
 }
 
 TEST_CASE("logical tensors declared in different ways") {
-  CheckAgainstNaive(
-      Source("'logical':[{'for':{'l':'0..2'},'name':'t.{l}','shape':[3],'dtype':'u8'},"
-             "{'for':{'l':'2..5'},'name':'t.{l}','shape':['2+1'],'dtype':'u8'},"
-             "{'name':'t.5','shape':[3],'dtype':'u8'},"
-             "{'for':{'l':'6..10..2'},'name':'t.{l}','shape':[3],'dtype':'u8'},"
-             "{'for':{'l':'0..3','k':'0..2'},'name':'u{l}{k}','shape':['k+1'],'dtype':'u8'}],"
-             "'aliases':[{'name':'last','of':'t.8'},{'for':{'i':'0..4'},'name':'v.{i}','of':'t.{i}'},"
-             "{'for':{'i':'0..2'},'name':'w.{i}','of':'v.{i+1}'}],"
-             "'meshes':{'m':{'axes':['x'],'shape':[2]}},"
-             "'params':[{'for':{'l':'0..7'},'name':'p{l}','mesh':'m','value':'t.{l}'},"
-             "{'for':{'l':'0..3','k':'0..2'},'name':'q{l}.{k}','mesh':'m','value':'u{l}{k}'},"
-             "{'name':'r','mesh':'m','value':'last'},"
-             "{'for':{'l':'0..4'},'name':'s{l}','mesh':'m','value':'v.{l}'},"
-             "{'for':{'l':'0..2'},'name':'o{l}','mesh':'m','value':'w.{l}'}]"));
+  CheckAgainstNaive(Source(
+      "'logical':[{'for':{'l':'0..2'},'name':'t.{l}','shape':[3],'dtype':'u8'},"
+      "{'for':{'l':'2..5'},'name':'t.{l}','shape':['2+1'],'dtype':'u8'},"
+      "{'name':'t.5','shape':[3],'dtype':'u8'},"
+      "{'for':{'l':'6..10..2'},'name':'t.{l}','shape':[3],'dtype':'u8'},"
+      "{'for':{'l':'0..3','k':'0..2'},'name':'u{l}{k}','shape':['k+1'],'dtype':'u8'}],"
+      "'aliases':[{'name':'last','of':'t.8'},{'for':{'i':'0..4'},'name':'v.{i}','of':'t.{i}'},"
+      "{'for':{'i':'0..2'},'name':'w.{i}','of':'v.{i+1}'}],"
+      "'meshes':{'m':{'axes':['x'],'shape':[2]}},"
+      "'params':[{'for':{'l':'0..7'},'name':'p{l}','mesh':'m','value':'t.{l}'},"
+      "{'for':{'l':'0..3','k':'0..2'},'name':'q{l}.{k}','mesh':'m','value':'u{l}{k}'},"
+      "{'name':'r','mesh':'m','value':'last'},"
+      "{'for':{'l':'0..4'},'name':'s{l}','mesh':'m','value':'v.{l}'},"
+      "{'for':{'l':'0..2'},'name':'o{l}','mesh':'m','value':'w.{l}'}]"));
 }
 
 TEST_CASE("explicit params") {

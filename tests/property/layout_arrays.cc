@@ -14,8 +14,8 @@
 namespace reshard {
 namespace {
 
-constexpr int32_t kUnset = -9;    // no place or fill covers the element
-constexpr int32_t kTwice = -10;   // more than one does
+constexpr int32_t kUnset = -9;   // no place or fill covers the element
+constexpr int32_t kTwice = -10;  // more than one does
 
 struct Input {
   LayoutTestInput input;
@@ -115,8 +115,8 @@ class ArrayWriter {
 
 }  // namespace
 
-bool LayoutJobParams(const std::string& train, const std::string& infer,
-                     std::vector<JobParam>* out, std::string* error) {
+bool LayoutJobParams(const std::string& train, const std::string& infer, std::vector<JobParam>* out,
+                     std::string* error) {
   const auto shared = std::make_shared<Input>(Input{LayoutTestInput(train, infer), {}});
   const LayoutTestInput& input = shared->input;
   if (!input.good) {
@@ -140,10 +140,9 @@ bool LayoutJobParams(const std::string& train, const std::string& infer,
       for (const ParamInstance& param : ParamsOfRank(layout, rank)) {
         const ParamFamily& family = layout.families[param.family];
         if (family.external) continue;
-        out->push_back({rank, destination, NameOf(layout, param), DTypeBytes(family.dtype),
-                        [shared, &layout, param] {
-                          return ArrayWriter(*shared, layout, param).Write();
-                        }});
+        out->push_back(
+            {rank, destination, NameOf(layout, param), DTypeBytes(family.dtype),
+             [shared, &layout, param] { return ArrayWriter(*shared, layout, param).Write(); }});
       }
     }
   }

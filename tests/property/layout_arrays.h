@@ -11,8 +11,8 @@ namespace reshard {
 
 // The params of both sides (external ones left out) as BuildLayout finds them, numbered as
 // NaiveJobParams does. An empty `infer` leaves that side out. False once `error` says why not.
-bool LayoutJobParams(const std::string& train, const std::string& infer,
-                     std::vector<JobParam>* out, std::string* error);
+bool LayoutJobParams(const std::string& train, const std::string& infer, std::vector<JobParam>* out,
+                     std::string* error);
 
 // The first difference between two lists of params, in words; "" when they say the same.
 std::string DifferenceOf(const std::vector<JobParam>& found, const std::vector<JobParam>& expected);
