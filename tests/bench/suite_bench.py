@@ -1,0 +1,98 @@
+"""Compiles the suite of schedules and prints how far each is from what no schedule can beat.
+
+Usage: tools/bench suite [--json FILE] [--keep FOLDER] [CASE...]
+
+Balance is the busiest NIC alone against the bound. Times are predicted by the compiler for a cost of
+20 us a round, and for the same rounds at 50 us.
+"""
+import argparse
+import json
+import os
+import statistics
+import sys
+import tempfile
+
+from compile_bench import PROGRAM, BenchError, busiest_port_ns, run_once
+from suite.cases import CASES, write
+
+ROUND_NS = 20_000
+SLOW_ROUND_NS = 50_000
+
+
+def measure(program, name, folder):
+    """One row of the table, as a dictionary."""
+    inputs = write(name, folder)
+    plan = os.path.join(folder, name + ".fb")
+    _, user, _, text = run_once([program, "compile"] + inputs + ["-o", plan, "--json"])
+    summary = json.loads(text)
+    if json.loads(run_once([program, "verify", plan, "--json"])[3])["verdict"] != "sound":
+        raise BenchError(name + ": the plan is not sound")
+    shown = json.loads(run_once([program, "show", plan, "--json", "--rows", "0"])[3])
+    slow_ns = summary["predicted_ns"] + summary["rounds"] * (SLOW_ROUND_NS - ROUND_NS)
+    bound_ns = summary["bound_ns"]
+    return {
+        "name": name,
+        "user_seconds": user,
+        "bound_ns": bound_ns,
+        "balance": busiest_port_ns(shown["nics"]) / bound_ns,
+        "ratio": summary["predicted_ns"] / bound_ns,
+        "slow_ratio": slow_ns / bound_ns,
+        "rounds": summary["rounds"],
+        "staging_bytes": summary["max_staging_bytes"],
+        "binding_cut": summary["binding_cut"],
+    }
+
+
+COLUMNS = [
+    ("", lambda row: CASES[row["name"]][0]),
+    ("bound", lambda row: "%.3f s" % (row["bound_ns"] / 1e9)),
+    ("balance", lambda row: "%.3f" % row["balance"]),
+    ("20 us", lambda row: "%.3f" % row["ratio"]),
+    ("50 us", lambda row: "%.3f" % row["slow_ratio"]),
+    ("rounds", lambda row: "{:,}".format(row["rounds"])),
+    ("staging", lambda row: "%.0f MiB" % (row["staging_bytes"] / 2**20)),
+    ("compile, user", lambda row: "%.2f s" % row["user_seconds"]),
+    ("binding cut", lambda row: row["binding_cut"]),
+]
+
+
+def table(rows):
+    """The rows as a Markdown table, with a line of medians."""
+    lines = [[title for title, _ in COLUMNS], ["---"] + ["---:"] * (len(COLUMNS) - 2) + ["---"]]
+    lines += [[text(row) for _, text in COLUMNS] for row in rows]
+    medians = ["%.3f" % statistics.median(row[key] for row in rows)
+               for key in ("balance", "ratio", "slow_ratio")]
+    lines.append(["*median*", ""] + medians + [""] * (len(COLUMNS) - 5))
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def main(arguments):
+    parser = argparse.ArgumentParser(prog="tools/bench suite")
+    parser.add_argument("cases", nargs="*", metavar="CASE",
+                        help="of " + " ".join(CASES) + "; default all")
+    parser.add_argument("--keep", metavar="FOLDER", help="write inputs and plans there")
+    parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
+    args = parser.parse_args(arguments)
+    unknown = set(args.cases) - set(CASES)
+    if unknown:
+        parser.error("no case is called " + ", ".join(sorted(unknown)))
+    rows = []
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = args.keep or temporary
+        os.makedirs(folder, exist_ok=True)
+        for name in args.cases or CASES:
+            print("measuring " + CASES[name][0], file=sys.stderr)
+            rows.append(measure(PROGRAM, name, folder))
+    print(table(rows))
+    if args.json:
+        with open(args.json, "w", encoding="utf-8") as stream:
+            json.dump({"schema": "reshardc-suite/1", "rows": rows}, stream, indent=2)
+            stream.write("\n")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main(sys.argv[1:]))
+    except BenchError as error:
+        sys.exit("tools/bench: %s" % error)

@@ -1,0 +1,52 @@
+"""Tests the suite of schedules: its inputs compile, and its figures are those of the plans."""
+import json
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, "tests/bench")
+import suite_bench as bench  # noqa: E402
+from suite import cases  # noqa: E402
+
+PROGRAM = "compiler/cli/reshardc"
+
+
+class SuiteBenchTest(unittest.TestCase):
+    def test_base_case_moves_the_model_once_into_every_node(self):
+        with tempfile.TemporaryDirectory() as folder:
+            row = bench.measure(PROGRAM, "base", folder)
+        # DeepSeek-V3 without MTP: all parameters of 2 bytes, but for the routers' biases of 4, into
+        # 8 NICs of 50 GB/s.
+        model_bytes = 671026404352 * 2 + 58 * 256 * 4
+        self.assertEqual(model_bytes * 10**9 // (400 * 10**9), row["bound_ns"])
+        self.assertGreaterEqual(row["balance"], 1.0)
+        self.assertGreaterEqual(row["ratio"], row["balance"])
+        self.assertGreater(row["slow_ratio"], row["ratio"])
+        lines = bench.table([row]).split("\n")
+        self.assertEqual(4, len(lines))
+        self.assertIn("median", lines[3])
+
+    def test_every_case_is_valid_input(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in cases.CASES:
+                with self.subTest(name):
+                    bench.run_once([PROGRAM, "check"] + cases.write(name, folder)[:2])
+
+    def test_cases_differ_in_what_they_say(self):
+        texts = {json.dumps(case[1:]) for case in cases.CASES.values()}
+        self.assertEqual(len(cases.CASES), len(texts))
+
+    def test_unsharded_keeps_everything_else(self):
+        layout = cases.expert_parallel_destination(16, 8, 32)
+        stacked = {param["name"].split(".")[-1]: param["value"] for param in layout["params"]
+                   if param["mesh"] == "expert"}
+        self.assertEqual(["w13_weight", "w2_weight"], sorted(stacked))
+        experts = "model.layers.{l}.mlp.experts.{e}."
+        self.assertEqual({"op": "cat", "dim": 0, "in": [experts + "gate_proj.weight",
+                                                        experts + "up_proj.weight"]},
+                         stacked["w13_weight"]["in"])
+        self.assertEqual(experts + "down_proj.weight", stacked["w2_weight"]["in"])
+
+
+if __name__ == "__main__":
+    unittest.main()
