@@ -138,8 +138,8 @@ bool ShardOnce(const ValueSpec& value, size_t dim, int64_t unit, int64_t parts, 
   const int64_t units = *CheckedCeilDiv(extent, unit);
   int64_t first = 0;
   int64_t count = 0;
-  if (value.replicate_if_fewer && units < parts) {
-    if (units == 0 || parts % units != 0) {
+  if (value.replicate_if_fewer && units > 0 && units < parts) {
+    if (parts % units != 0) {
       return Fail(error, std::to_string(parts) + " ranks do not share " + std::to_string(units) +
                              " units evenly");
     }

@@ -161,6 +161,7 @@ TEST_CASE("operations") {
       "{'op':'cat','in':[{'op':'slice','start':0,'stop':3,'in':'a'},"
       "{'op':'slice','start':3,'stop':6,'in':'a'}]}");
   value("{'op':'reshape','shape':[0,9],'in':'z'}");
+  value("{'op':'shard','axes':['y'],'unit':2,'replicate_if_fewer':true,'in':'z'}");
 }
 
 TEST_CASE("logical tensors declared in different ways") {
