@@ -36,11 +36,11 @@ void RunSeeds(uint64_t first, uint64_t count, const RandomJobLimits& limits) {
   CHECK(most_rounds > 1);
 }
 
-TEST_CASE("small random jobs") { RunSeeds(kFirstSeed, 300, {3, 4}); }
+TEST_CASE("small random jobs") { RunSeeds(kFirstSeed, 1000, {3, 4}); }
 
-TEST_CASE("random jobs") { RunSeeds(kFirstSeed + 1000, 300, {8, 8}); }
+TEST_CASE("random jobs") { RunSeeds(kFirstSeed + 1000, 1000, {8, 8}); }
 
-TEST_CASE("jobs of many ranks") { RunSeeds(kFirstSeed + 2000, 20, {40, 24}); }
+TEST_CASE("jobs of many ranks") { RunSeeds(kFirstSeed + 2000, 40, {40, 24}); }
 
 }  // namespace
 }  // namespace reshard

@@ -1,9 +1,11 @@
 #include "tests/property/run_job.h"
 
+#include <algorithm>
 #include <map>
 #include <sstream>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "compiler/pipeline.h"
 #include "runtime/exec/loopback/loopback_job.h"
@@ -27,22 +29,25 @@ uint64_t ValueOf(int32_t id, uint32_t execution) {
 // What a destination element holds before an execution.
 uint64_t StaleValue(uint32_t execution) { return 0x1111111111111111u * (execution + 3); }
 
-void StoreValue(uint64_t value, int64_t element_bytes, uint8_t* at) {
-  for (int64_t b = 0; b < element_bytes; ++b) at[b] = static_cast<uint8_t>(value >> (8 * b));
-}
-
-bool HoldsValue(uint64_t value, int64_t element_bytes, const uint8_t* at) {
-  for (int64_t b = 0; b < element_bytes; ++b) {
-    if (at[b] != static_cast<uint8_t>(value >> (8 * b))) return false;
-  }
-  return true;
-}
-
 uint64_t ExpectedValue(int32_t id, bool destination, uint32_t execution) {
   if (id >= 0) return ValueOf(id, execution);
   // Padding of a source is never looked at: anything may be in it.
   if (!destination || id == ElementArray::kKeep) return StaleValue(execution);
   return 0;
+}
+
+// The bytes of a param before an execution or `after` it.
+std::vector<uint8_t> Content(const JobParam& param, const ElementArray& array, uint32_t execution,
+                             bool after) {
+  const auto element_bytes = static_cast<size_t>(param.element_bytes);
+  std::vector<uint8_t> bytes(array.ids.size() * element_bytes);
+  uint8_t* at = bytes.data();
+  for (const int32_t id : array.ids) {
+    uint64_t value = param.destination && !after ? StaleValue(execution)
+                                                 : ExpectedValue(id, param.destination, execution);
+    for (size_t b = 0; b < element_bytes; ++b, value >>= 8) *at++ = static_cast<uint8_t>(value);
+  }
+  return bytes;
 }
 
 class Runner {
@@ -138,28 +143,22 @@ class Runner {
              std::to_string(array.ids.size()) + " elements of " +
              std::to_string(expected->element_bytes);
     }
-    uint8_t* at = param.bytes.data();
-    for (const int32_t id : array.ids) {
-      const uint64_t value =
-          expected->destination ? StaleValue(execution) : ExpectedValue(id, false, execution);
-      StoreValue(value, expected->element_bytes, at);
-      at += expected->element_bytes;
-    }
+    const std::vector<uint8_t> content = Content(*expected, array, execution, false);
+    std::copy(content.begin(), content.end(), param.bytes.begin());
     return "";
   }
 
   std::string Inspect(uint32_t execution, const LoopbackParam& param) const {
     const JobParam* expected = Find(param);
     const ElementArray array = expected->elements();
-    const uint8_t* at = param.bytes.data();
-    for (size_t i = 0; i < array.ids.size(); ++i, at += expected->element_bytes) {
-      const uint64_t value = ExpectedValue(array.ids[i], expected->destination, execution);
-      if (HoldsValue(value, expected->element_bytes, at)) continue;
-      return NameOf(param) + ": element " + std::to_string(i) + " of " +
-             std::to_string(array.ids.size()) + " is wrong, expected model element " +
-             std::to_string(array.ids[i]) + ", in execution " + std::to_string(execution);
-    }
-    return "";
+    const std::vector<uint8_t> content = Content(*expected, array, execution, true);
+    const auto wrong = std::mismatch(content.begin(), content.end(), param.bytes.begin()).first;
+    if (wrong == content.end()) return "";
+    const auto element =
+        static_cast<size_t>(wrong - content.begin()) / static_cast<size_t>(expected->element_bytes);
+    return NameOf(param) + ": element " + std::to_string(element) + " of " +
+           std::to_string(array.ids.size()) + " is wrong, expected model element " +
+           std::to_string(array.ids[element]) + ", in execution " + std::to_string(execution);
   }
 
   const Job& job_;
