@@ -17,9 +17,6 @@ using flatbuffers::FlatBufferBuilder;
 using flatbuffers::Offset;
 using flatbuffers::Vector;
 
-// What FlatBuffers' signed 32-bit offsets reach, less room for the envelope.
-constexpr uint64_t kMaxFileBytes = (uint64_t{1} << 31) - (uint64_t{1} << 20);
-
 // A vector of structs, each made by `convert` from an element of `from`.
 template <class To, class From, class Convert>
 Offset<Vector<const To*>> Structs(FlatBufferBuilder* fbb, const std::vector<From>& from,
@@ -259,12 +256,16 @@ void WriteEnvelopeDigest(std::vector<uint8_t>* file) {
   std::copy(digest.begin(), digest.end(), file->begin() + static_cast<std::ptrdiff_t>(own.begin));
 }
 
+Status TooLarge(uint64_t max_bytes) {
+  return Status(StatusCode::kLimitExceeded, "the plan needs more than the " +
+                                                std::to_string(max_bytes) +
+                                                " bytes that a plan file can have");
+}
+
 }  // namespace
 
-StatusOr<std::vector<uint8_t>> SerializePlan(const Plan& plan) {
-  if (AtLeastBytes(plan) > kMaxFileBytes) {
-    return Status(StatusCode::kLimitExceeded, "the plan does not fit a file of 2 GiB");
-  }
+StatusOr<std::vector<uint8_t>> SerializePlan(const Plan& plan, uint64_t max_bytes) {
+  if (AtLeastBytes(plan) > max_bytes) return TooLarge(max_bytes);
   for (const PlanInject& inject : plan.injects) {
     if (inject.extent < 0 || inject.extent > std::numeric_limits<uint32_t>::max()) {
       return Status(StatusCode::kLimitExceeded, "a message of " + std::to_string(inject.extent) +
@@ -289,9 +290,7 @@ StatusOr<std::vector<uint8_t>> SerializePlan(const Plan& plan) {
     digests.push_back({static_cast<uint8_t>(kind), Sha256Of(std::as_bytes(data))});
     total_bytes += data.size();
   }
-  if (total_bytes > kMaxFileBytes) {
-    return Status(StatusCode::kLimitExceeded, "the plan does not fit a file of 2 GiB");
-  }
+  if (total_bytes > max_bytes) return TooLarge(max_bytes);
   std::vector<uint8_t> file = BuildEnvelope(plan.header.version, digests, sections);
   WriteEnvelopeDigest(&file);
   return file;

@@ -10,9 +10,13 @@
 
 namespace reshard {
 
+// What FlatBuffers' signed 32-bit offsets reach, less room for the envelope.
+inline constexpr uint64_t kMaxPlanFileBytes = (uint64_t{1} << 31) - (uint64_t{1} << 20);
+
 // The bytes of the file, with section, root and envelope digests. Equal plans give equal bytes, and
-// LoadPlan gives an equal plan back. Error when they would not fit a FlatBuffer (2 GiB).
-StatusOr<std::vector<uint8_t>> SerializePlan(const Plan& plan);
+// LoadPlan gives an equal plan back. Error when the sections need more than `max_bytes`.
+StatusOr<std::vector<uint8_t>> SerializePlan(const Plan& plan,
+                                             uint64_t max_bytes = kMaxPlanFileBytes);
 
 }  // namespace reshard
 

@@ -282,6 +282,18 @@ TEST_CASE("a message of 4 GiB is refused, not cut") {
   CHECK(!SerializePlan(plan).ok());
 }
 
+TEST_CASE("a plan that does not fit its file is refused") {
+  for (const NamedPlan& named : SmallPlans()) {
+    CAPTURE(named.name);
+    const size_t file_bytes = SerializePlan(named.plan)->size();
+    CHECK(SerializePlan(named.plan, file_bytes).ok());
+    // By the estimate at once, and by the sections where the estimate is below the limit.
+    for (const uint64_t limit : {uint64_t{1}, uint64_t{file_bytes / 2}}) {
+      CHECK(SerializePlan(named.plan, limit).status().code() == StatusCode::kLimitExceeded);
+    }
+  }
+}
+
 TEST_CASE("files are read whole, and failures name the file") {
   const char* folder = std::getenv("TEST_TMPDIR");
   const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/plan.fb";

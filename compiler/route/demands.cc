@@ -83,7 +83,8 @@ bool DemandFinder::CheckSenders(ClassId cls, bool over_network) {
   const std::string holders_text = NameRanks(transfers_.rank_sets[facts.holders]);
   const std::string tensor = DescribeClass(table_, transfers_, cls);
   const std::string needers = NameRanks(transfers_.rank_sets[facts.needers]);
-  const std::string what = "bytes of " + tensor + " for " + needers + " are only on " + holders_text;
+  const std::string what =
+      "bytes of " + tensor + " for " + needers + " are only on " + holders_text;
   if (excluded) {
     Error(DiagnosticCode::kOnlyCopyExcluded, cls, what + ", all excluded in the topology");
   } else {
