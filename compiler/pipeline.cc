@@ -112,6 +112,12 @@ bool ReadLayouts(std::vector<InputFile> files, Diagnostics* diags, SourceMap* so
   return ok;
 }
 
+bool ReadTopology(InputFile file, Diagnostics* diags, SourceMap* sources, Topology* out) {
+  Digest digest;
+  const std::optional<TopoSpec> spec = ReadTopoDocument(std::move(file), diags, sources, &digest);
+  return spec && BuildTopology(*spec, diags, out);
+}
+
 bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOptions& options,
              Stage last, Diagnostics* diags, const std::function<void(Stage)>& on_stage,
              Compilation* out) {
@@ -182,7 +188,8 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
   inputs.topo_digest = out->topo_digest;
   inputs.options = OptionTexts(options);
   out->plan = MakePlan(inputs);
-  if (!CheckMemory(out->plan, Span{out->topology.file, 0, 0}, options.strict_memory, diags)) return false;
+  if (!CheckMemory(out->plan, Span{out->topology.file, 0, 0}, options.strict_memory, diags))
+    return false;
 
   StatusOr<std::vector<uint8_t>> bytes = SerializePlan(out->plan);
   if (!bytes.ok()) {

@@ -67,6 +67,10 @@ struct InputFile {
 [[nodiscard]] bool ReadLayouts(std::vector<InputFile> files, Diagnostics* diags, SourceMap* sources,
                                std::vector<LayoutSpec>* out);
 
+// Reads and resolves a topology file.
+[[nodiscard]] bool ReadTopology(InputFile file, Diagnostics* diags, SourceMap* sources,
+                                Topology* out);
+
 // Resolves the sides that are given (either may be null, not both) and checks their expectations.
 [[nodiscard]] bool ResolveLayouts(const LayoutSpec* source, const LayoutSpec* destination,
                                   Diagnostics* diags, ResolvedLayouts* out);

@@ -14,13 +14,15 @@
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
 #include "compiler/cli/show_command.h"
+#include "compiler/cli/simulate_command.h"
 #include "compiler/cli/verify_command.h"
 #include "compiler/plan_tools/units.h"
 
 namespace reshard {
 namespace {
 
-constexpr std::array<std::string_view, 4> kCommands = {"compile", "check", "show", "verify"};
+constexpr std::array<std::string_view, 5> kCommands = {"compile", "check", "show", "verify",
+                                                       "simulate"};
 
 constexpr const char* kExamples = R"(Examples:
   reshardc train.json infer.json topo.json -o plan.fb    compile a plan
@@ -29,6 +31,7 @@ constexpr const char* kExamples = R"(Examples:
   reshardc show plan.fb --rank 12                        the program of a rank
   reshardc show plan.fb --tensor model.norm.weight       where it comes from and goes
   reshardc verify plan.fb --inputs train.json infer.json topo.json
+  reshardc simulate plan.fb --trace trace.json           how long it takes, event by event
 
 Exit status: 0 yes or done; 1 the answer is no; 2 usage, or input that cannot be judged; 3 our bug.)";
 
@@ -53,6 +56,7 @@ struct Request {
   CheckArgs check;
   ShowArgs show;
   VerifyArgs verify;
+  SimulateArgs simulate;
 };
 
 void DeclareCompile(CLI::App* app, CompileArgs* args) {
@@ -113,6 +117,34 @@ void DeclareVerify(CLI::App* app, VerifyArgs* args) {
   app->add_flag("--json", args->json, "print one JSON object");
 }
 
+void DeclareSimulate(CLI::App* app, SimulateArgs* args) {
+  app->add_option("plan", args->plan, "plan file")->required();
+  app->add_option("--topo", args->topo, "another topology than the plan's own");
+  app->add_option_function<std::string>(
+         "--round-cost",
+         [args](const std::string& text) {
+           const std::optional<int64_t> parsed = ParseNanoseconds(text);
+           if (!parsed) {
+             throw CLI::ValidationError("--round-cost", "'" + text + "' is no time such as 20us");
+           }
+           args->options.round_cost_ns = *parsed;
+         },
+         "what a rank's group of network operations costs, default " +
+             FormatNanoseconds(args->options.round_cost_ns))
+      ->type_name("TIME");
+  app->add_option_function<std::string>(
+         "--rounds",
+         [args](const std::string& text) {
+           if (!ParseRounds(text, &args->options)) {
+             throw CLI::ValidationError("--rounds", "'" + text + "' is no range such as 0..99");
+           }
+         },
+         "only these rounds; what comes before counts as done")
+      ->type_name("A..B");
+  app->add_option("--trace", args->trace, "trace for Chrome or Perfetto to write");
+  app->add_flag("--json", args->json, "print one JSON object");
+}
+
 // `reshardc A B T` is `reshardc compile A B T`. A file called like a command is written ./show.
 std::vector<std::string> WithCommand(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
@@ -154,6 +186,9 @@ int Run(int argc, char** argv) {
   DeclareVerify(add(kCommands[3], "prove a plan right",
                     [&] { return RunVerify(request.verify, files, std::cout, std::cerr); }),
                 &request.verify);
+  DeclareSimulate(add(kCommands[4], "say how long a plan takes, event by event",
+                      [&] { return RunSimulate(request.simulate, files, std::cout, std::cerr); }),
+                  &request.simulate);
 
   std::vector<std::string> words = WithCommand(argc, argv);
   try {

@@ -4,34 +4,13 @@
 #include <map>
 #include <utility>
 
+#include "compiler/emit/plan_topology.h"
 #include "compiler/emit/plan_totals.h"
 #include "compiler/schedule/predict.h"
 #include "runtime/base/check.h"
 
 namespace reshard {
 namespace {
-
-// Ids of a table of which a plan keeps only what it uses, renumbered in their old order.
-class UsedIds {
- public:
-  explicit UsedIds(size_t count) : new_ids_(count, kNoId) {}
-
-  void Use(uint32_t id) { new_ids_[id] = 0; }
-  // After the last Use. Calls `keep(id)` for each used id, rising.
-  template <class Keep>
-  void Number(const Keep& keep) {
-    uint32_t next = 0;
-    for (uint32_t id = 0; id < new_ids_.size(); ++id) {
-      if (new_ids_[id] == kNoId) continue;
-      new_ids_[id] = next++;
-      keep(id);
-    }
-  }
-  uint32_t operator[](uint32_t id) const { return new_ids_[id]; }
-
- private:
-  std::vector<uint32_t> new_ids_;
-};
 
 class Maker {
  public:
@@ -50,7 +29,7 @@ class Maker {
     AddClasses();
     AddRoutes();
     AddRanks();
-    AddTopology();
+    AddCuts(FillTopology(*in_.topology, &plan_));
     plan_.header.totals = CountTotals(plan_);
     plan_.header.totals.predicted_ns = PredictNs(*in_.topology, *in_.schedule);
     return std::move(plan_);
@@ -186,56 +165,7 @@ class Maker {
         "a schedule's injects and slots are sorted by rank, of ranks that store something");
   }
 
-  // All sites of the domains in which something happens: a domain's capacity is that of all its
-  // NICs. The rest of the topology is left out.
-  void AddTopology() {
-    const Topology& topology = *in_.topology;
-    UsedIds domains(topology.domains.size());
-    UsedIds nics(topology.nics.size());
-    UsedIds groups(topology.groups.size());
-    auto site = topology.sites.begin();
-    for (const PlanRank& rank : plan_.ranks) {
-      while (site != topology.sites.end() && site->rank < rank.rank) ++site;
-      RESHARD_CHECK(site != topology.sites.end() && site->rank == rank.rank,
-                    "routing has found a place for every rank");
-      domains.Use(site->domain);
-    }
-    domains.Number([&](DomainId id) {
-      const Domain& domain = topology.domains[id];
-      plan_.domains.push_back({domain.name, domain.bytes_per_s, domain.latency_ns});
-    });
-    for (const RankSite& from : topology.sites) {
-      if (domains[from.domain] == kNoId) continue;
-      for (const NicId nic : from.nics) nics.Use(nic);
-      if (from.group != kNone) groups.Use(from.group);
-    }
-    nics.Number([&](NicId id) {
-      const Nic& nic = topology.nics[id];
-      plan_.nics.push_back({nic.name, nic.bytes_per_s, nic.rail});
-    });
-    groups.Number([&](GroupId id) {
-      plan_.groups.push_back({topology.groups[id].name, topology.groups[id].uplink_bytes_per_s});
-    });
-    for (const RankSite& from : topology.sites) {
-      if (domains[from.domain] == kNoId) continue;
-      PlanSite to;
-      to.rank = from.rank;
-      to.node = topology.nodes[from.node].name;
-      to.gpu = from.gpu;
-      to.domain = domains[from.domain];
-      to.group = from.group == kNone ? kNoId : groups[from.group];
-      for (const NicId nic : from.nics) to.nics.push_back(nics[nic]);
-      to.host_bytes_per_s = from.host_bytes_per_s;
-      to.copy_bytes_per_s = from.copy_bytes_per_s;
-      to.memory_bytes = from.memory_bytes;
-      plan_.sites.push_back(std::move(to));
-    }
-    plan_.fabric = {topology.rails, topology.fabric_bytes_per_s, topology.latency_ns,
-                    topology.cross_rail_latency_ns, topology.cross_group_latency_ns};
-    AddCuts(domains);
-  }
-
-  void AddCuts(const UsedIds& domains) {
+  void AddCuts(const std::vector<uint32_t>& domains) {
     for (const CutWitness& from : in_.routing->witnesses) {
       PlanCut to;
       to.kind =

@@ -3,22 +3,47 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <span>
 
 namespace reshard {
 namespace {
 
 struct Unit {
   std::string_view text;
-  int64_t bytes;
+  int64_t factor;
 };
-constexpr std::array<Unit, 7> kUnits = {{{"B", 1},
-                                         {"KiB", int64_t{1} << 10},
-                                         {"MiB", int64_t{1} << 20},
-                                         {"GiB", int64_t{1} << 30},
-                                         {"kB", 1'000},
-                                         {"MB", 1'000'000},
-                                         {"GB", 1'000'000'000}}};
+constexpr std::array<Unit, 8> kByteUnits = {{{"", 1},
+                                             {"B", 1},
+                                             {"KiB", int64_t{1} << 10},
+                                             {"MiB", int64_t{1} << 20},
+                                             {"GiB", int64_t{1} << 30},
+                                             {"kB", 1'000},
+                                             {"MB", 1'000'000},
+                                             {"GB", 1'000'000'000}}};
+constexpr std::array<Unit, 4> kTimeUnits = {
+    {{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}};
+constexpr int64_t kMaxParsedNs = 10'000'000'000'000;
 constexpr int64_t kMaxParsedBytes = int64_t{1} << 62;
+
+// A whole number and one of `units`; at most `limit`.
+std::optional<int64_t> ParseWithUnit(std::string_view text, std::span<const Unit> units,
+                                     int64_t limit) {
+  size_t digits = 0;
+  int64_t value = 0;
+  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') {
+    value = value * 10 + (text[digits] - '0');
+    if (++digits > 18) return std::nullopt;
+  }
+  if (digits == 0) return std::nullopt;
+  std::string_view unit = text.substr(digits);
+  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
+  for (const Unit& known : units) {
+    if (unit != known.text) continue;
+    if (value > limit / known.factor) return std::nullopt;
+    return value * known.factor;
+  }
+  return std::nullopt;
+}
 
 // `value` with up to `digits` digits after the point, without trailing zeros.
 std::string Trimmed(double value, int digits) {
@@ -40,22 +65,11 @@ std::string Fixed(double value, int digits) {
 }  // namespace
 
 std::optional<int64_t> ParseBytes(std::string_view text) {
-  size_t digits = 0;
-  int64_t value = 0;
-  while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') {
-    value = value * 10 + (text[digits] - '0');
-    if (++digits > 18) return std::nullopt;
-  }
-  if (digits == 0) return std::nullopt;
-  std::string_view unit = text.substr(digits);
-  while (!unit.empty() && unit.front() == ' ') unit.remove_prefix(1);
-  if (unit.empty()) return value;
-  for (const Unit& known : kUnits) {
-    if (unit != known.text) continue;
-    if (value > kMaxParsedBytes / known.bytes) return std::nullopt;
-    return value * known.bytes;
-  }
-  return std::nullopt;
+  return ParseWithUnit(text, kByteUnits, kMaxParsedBytes);
+}
+
+std::optional<int64_t> ParseNanoseconds(std::string_view text) {
+  return ParseWithUnit(text, kTimeUnits, kMaxParsedNs);
 }
 
 std::string FormatBytes(int64_t bytes) {

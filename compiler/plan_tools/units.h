@@ -13,6 +13,10 @@ namespace reshard {
 // unit. nullopt when malformed, negative or over 2^62.
 std::optional<int64_t> ParseBytes(std::string_view text);
 
+// "20us", "1500 ns": a whole number and ns, us, ms or s. nullopt when malformed, without a unit or
+// over 10,000 s.
+std::optional<int64_t> ParseNanoseconds(std::string_view text);
+
 std::string FormatBytes(int64_t bytes);       // "470.2 GB", "32 B": decimal units
 std::string FormatBinary(int64_t bytes);      // "64 MiB", "192.5 MiB": for memory
 std::string FormatCount(int64_t count);       // "36,945"

@@ -18,6 +18,17 @@ TEST_CASE("sizes are read with and without a unit") {
   CHECK_FALSE(ParseBytes("999999999999GiB").has_value());
 }
 
+TEST_CASE("times have a unit") {
+  CHECK(ParseNanoseconds("20us") == 20'000);
+  CHECK(ParseNanoseconds("1500 ns") == 1'500);
+  CHECK(ParseNanoseconds("0ns") == 0);
+  CHECK(ParseNanoseconds("3s") == 3'000'000'000);
+  for (const char* bad : {"", "20", "us", "-1us", "1.5us", "1min", "10001s"}) {
+    CAPTURE(bad);
+    CHECK_FALSE(ParseNanoseconds(bad).has_value());
+  }
+}
+
 TEST_CASE("numbers for people") {
   CHECK(FormatBytes(32) == "32 B");
   CHECK(FormatBytes(470'200'000'000) == "470.2 GB");

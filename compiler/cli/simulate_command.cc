@@ -1,0 +1,121 @@
+#include "compiler/cli/simulate_command.h"
+
+#include <charconv>
+#include <optional>
+#include <span>
+#include <sstream>
+#include <utility>
+
+#include "compiler/cli/progress.h"
+#include "compiler/cli/read_input.h"
+#include "compiler/cli/write_escaped.h"
+#include "compiler/emit/plan_topology.h"
+#include "compiler/pipeline.h"
+#include "compiler/simulate/sim_report.h"
+#include "compiler/simulate/trace.h"
+
+namespace reshard {
+namespace {
+
+// Puts the topology of a file in the place of the plan's own.
+bool ReplaceTopology(const SimulateArgs& args, FileSystem& files, std::ostream& err, Plan* plan,
+                     ExitCode* exit) {
+  *exit = ExitCode::kCannotJudge;
+  std::optional<InputFile> file = ReadInput(args.topo, files, err);
+  if (!file) return false;
+  Diagnostics diags;
+  SourceMap sources;
+  Topology topology;
+  const bool ok = ReadTopology(*std::move(file), &diags, &sources, &topology);
+  diags.Print(sources, kDefaultMaxErrors, err);
+  if (!ok) {
+    *exit = ExitCodeFor(diags);
+    return false;
+  }
+  for (const PlanRank& rank : plan->ranks) {
+    if (topology.site_index.contains(rank.rank)) continue;
+    err << ShownPath(args.topo) << ": error: rank " << rank.rank
+        << " of the plan has no place in this topology [no-place]\n";
+    *exit = ExitCode::kNo;
+    return false;
+  }
+  plan->nics.clear();
+  plan->domains.clear();
+  plan->groups.clear();
+  plan->sites.clear();
+  FillTopology(topology, plan);
+  return true;
+}
+
+bool WriteTraceFile(const SimulateArgs& args, const Plan& plan, const SimResult& result,
+                    FileSystem& files, std::ostream& err) {
+  std::ostringstream trace;
+  WriteTrace(plan, result, trace);
+  const std::string text = std::move(trace).str();
+  const Status written = files.Write(
+      args.trace, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
+  if (written.ok()) return true;
+  err << ShownPath(args.trace) << ": error: " << written.message() << " [cannot-write]\n";
+  return false;
+}
+
+// All of `text` as a number.
+std::optional<uint32_t> ParseRound(std::string_view text) {
+  uint32_t round = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), round);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return round;
+}
+
+}  // namespace
+
+bool ParseRounds(const std::string& text, SimOptions* options) {
+  const size_t dots = text.find("..");
+  if (dots == std::string::npos) return false;
+  const std::string_view all = text;
+  const std::optional<uint32_t> first = ParseRound(all.substr(0, dots));
+  const std::string_view last_text = all.substr(dots + 2);
+  const std::optional<uint32_t> last =
+      last_text.empty() ? std::optional<uint32_t>(UINT32_MAX - 1) : ParseRound(last_text);
+  if (!first || !last || *last < *first || *last == UINT32_MAX) return false;
+  options->first_round = *first;
+  options->end_round = *last + 1;
+  return true;
+}
+
+ExitCode RunSimulate(const SimulateArgs& args, FileSystem& files, std::ostream& out,
+                     std::ostream& err) {
+  std::optional<PlanFile> file = ReadPlan(args.plan, files, err);
+  if (!file) return ExitCode::kCannotJudge;
+  Plan& plan = file->loaded.plan;
+  if (args.options.first_round >= plan.header.totals.rounds) {
+    err << ShownPath(args.plan) << ": error: no round " << args.options.first_round
+        << " in this plan, it has " << plan.header.totals.rounds << " [unknown-round]\n";
+    return ExitCode::kCannotJudge;
+  }
+  ExitCode exit{};
+  if (!args.topo.empty() && !ReplaceTopology(args, files, err, &plan, &exit)) return exit;
+  Progress progress(err);
+  SimOptions options = args.options;
+  options.record_spans = !args.trace.empty();
+  const SimResult result = Simulate(plan, options);
+  if (!result.failure.empty()) {
+    err << ShownPath(args.plan) << ": error: " << result.failure << " [no-way]\n";
+    return ExitCode::kNo;
+  }
+  if (!args.trace.empty()) {
+    progress.Enter("writing the trace");
+    if (!WriteTraceFile(args, plan, result, files, err)) return ExitCode::kCannotJudge;
+  }
+  const SimCase sim{plan, options, result, !args.topo.empty()};
+  if (args.json) {
+    PrintSimulationJson(sim, out);
+    return ExitCode::kYes;
+  }
+  std::ostringstream text;
+  PrintSimulation(sim, text);
+  WriteEscaped(text.str(), out);
+  return ExitCode::kYes;
+}
+
+}  // namespace reshard

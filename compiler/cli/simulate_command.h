@@ -1,0 +1,30 @@
+// reshardc simulate: how long a plan takes, event by event.
+#ifndef RESHARD_COMPILER_CLI_SIMULATE_COMMAND_H_
+#define RESHARD_COMPILER_CLI_SIMULATE_COMMAND_H_
+
+#include <ostream>
+#include <string>
+
+#include "compiler/cli/exit_code.h"
+#include "compiler/cli/file_system.h"
+#include "compiler/simulate/simulate.h"
+
+namespace reshard {
+
+struct SimulateArgs {
+  std::string plan;
+  std::string topo;   // another topology than the plan's own; or empty
+  std::string trace;  // file to write; or empty
+  SimOptions options;
+  bool json = false;
+};
+
+// "3..7": rounds 3 to 7; "3..": from 3 on. False when malformed.
+bool ParseRounds(const std::string& text, SimOptions* options);
+
+ExitCode RunSimulate(const SimulateArgs& args, FileSystem& files, std::ostream& out,
+                     std::ostream& err);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_CLI_SIMULATE_COMMAND_H_
