@@ -120,6 +120,45 @@ TEST_CASE("landing follows the NICs: shared ones count once, slow ones get less"
   CHECK(fast / slow == doctest::Approx(3).epsilon(0.02));
 }
 
+// Four ranks in each of two domains need a class each; any of eight sources can send it.
+Job SingleNeeders(int64_t bytes) {
+  Job job;
+  job.AddDomain(8, kRate);
+  job.AddDomain(4, kRate);
+  job.AddDomain(4, kRate);
+  for (Rank i = 0; i < 4; ++i) job.AddClass(Strided(0, 8, 1), {8 + i, 12 + i}, {bytes});
+  return job;
+}
+
+TEST_CASE("needers land their own bytes where their NICs are equal") {
+  const Routing routing = Route(SingleNeeders(int64_t{1} << 30));
+  REQUIRE(routing.streams.size() == 4);
+  for (Rank i = 0; i < 4; ++i) {
+    for (const RoutedTree& tree : routing.streams[i].trees) {
+      for (const Rank lander : tree.landers) CHECK(lander % 4 == i);
+    }
+  }
+}
+
+TEST_CASE("bytes that a slow NIC is too slow for land on others of its domain") {
+  const int64_t bytes = int64_t{1} << 30;
+  Job job = SingleNeeders(bytes);
+  job.topology.nics[9].bytes_per_s = kRate / 4;
+  const Routing routing = Route(job);
+  int64_t landed = 0;
+  for (NicId nic = 8; nic < 12; ++nic) {
+    const int64_t received = routing.loads[nic].receive_bytes;
+    const int64_t rate = job.topology.nics[nic].bytes_per_s;
+    landed += received;
+    // All are busy for as long as 4 GiB need on NICs of 3.25 times the rate.
+    const double share = 4.0 * static_cast<double>(rate) / (3.25 * static_cast<double>(kRate));
+    CHECK(static_cast<double>(received) == doctest::Approx(share * 1073741824.0).epsilon(0.005));
+  }
+  CHECK(landed == 4 * bytes);
+  // In the other domain the needers still land what is theirs.
+  for (NicId nic = 12; nic < 16; ++nic) CHECK(routing.loads[nic].receive_bytes == bytes);
+}
+
 TEST_CASE("loads stay within half a per cent of the binding cut") {
   for (const auto& [pp, edp] : {std::pair{4U, 2U}, {2U, 1U}, {3U, 2U}}) {
     MoeShape shape;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "compiler/route/deal.h"
+#include "compiler/route/round_cost.h"
 #include "compiler/transfer/name_ranks.h"
 
 namespace reshard {
@@ -24,6 +25,8 @@ struct Group {
 
 // More candidates than this would only cut finer than NIC counts can tell apart.
 constexpr size_t kMaxCandidates = 128;
+// Landers that are busier than the least possible by this part, and a round's cost, are relieved.
+constexpr int64_t kWorthWidening = 200;
 
 class StreamBuilder {
  public:
@@ -37,7 +40,13 @@ class StreamBuilder {
   void FindParticipants();
   RankList UsableLanders(ClassId cls, DomainId domain);
   uint32_t StreamOf(const std::vector<DomainId>& domains, RankList landers, bool local);
+  RankList LandersOf(DomainId domain) const;
+  void AddCandidates(const std::vector<DomainId>& domains, const std::vector<RankList>& landers,
+                     Group* group);
   Group MakeNetworkGroup(ClassId cls);
+  int64_t LeastLevel() const;
+  bool Widen(int64_t limit_ps, Group* group);
+  bool WidenOverloaded();
   RankList LocalLanders(const LocalDemand& demand);
   void AddNetworkGroups();
   void AddLocalGroups();
@@ -74,6 +83,16 @@ void StreamBuilder::FindParticipants() {
   }
 }
 
+// Ranks of a domain that can land anything.
+RankList StreamBuilder::LandersOf(DomainId domain) const {
+  RankList landers;
+  for (const Rank rank : in_.topology->domains[domain].ranks) {
+    const SiteId site = in_.ports->site(rank);
+    if (participates_[site] && in_.ports->outlet_of_site(site) != kNone) landers.push_back(rank);
+  }
+  return landers;
+}
+
 // Needers with a NIC; where there is none, any rank of the domain that has one: needers then copy
 // from it.
 RankList StreamBuilder::UsableLanders(ClassId cls, DomainId domain) {
@@ -82,11 +101,7 @@ RankList StreamBuilder::UsableLanders(ClassId cls, DomainId domain) {
   for (const Rank rank : needers.all.RanksOf(needers.all.Find(domain))) {
     if (in_.ports->outlet_of_rank(rank) != kNone) usable.push_back(rank);
   }
-  if (!usable.empty()) return usable;
-  for (const Rank rank : in_.topology->domains[domain].ranks) {
-    const SiteId site = in_.ports->site(rank);
-    if (participates_[site] && in_.ports->outlet_of_site(site) != kNone) usable.push_back(rank);
-  }
+  if (usable.empty()) usable = LandersOf(domain);
   if (usable.empty() && reported_.insert(domain).second) {
     diags_.Error(DiagnosticCode::kNoNic, Span{in_.topology->file, 0, 0},
                  "bytes of " + DescribeClass(table_, *in_.transfers, cls) + " for " +
@@ -110,25 +125,35 @@ uint32_t StreamBuilder::StreamOf(const std::vector<DomainId>& domains, RankList 
   return entry->second;
 }
 
+// Candidate j lands on rank j mod m of the m landers of each domain.
+void StreamBuilder::AddCandidates(const std::vector<DomainId>& domains,
+                                  const std::vector<RankList>& landers, Group* group) {
+  size_t count = 1, widest = 1;
+  for (const RankList& ranks : landers) {
+    widest = std::max(widest, ranks.size());
+    if (count <= kMaxCandidates) count = std::lcm(count, ranks.size());
+  }
+  if (count > kMaxCandidates) count = widest;
+  for (size_t j = 0; j < count; ++j) {
+    RankList chosen;
+    for (const RankList& ranks : landers) chosen.push_back(ranks[j % ranks.size()]);
+    const uint32_t stream = StreamOf(domains, std::move(chosen), false);
+    std::vector<uint32_t>& streams = group->streams;
+    if (std::find(streams.begin(), streams.end(), stream) == streams.end()) {
+      streams.push_back(stream);
+    }
+  }
+}
+
 Group StreamBuilder::MakeNetworkGroup(ClassId cls) {
   const std::vector<DomainId>& domains = in_.demands->domain_sets[in_.demands->network[cls]];
   std::vector<RankList> usable;
-  size_t candidate_count = 1, widest = 1;
   for (const DomainId domain : domains) {
     usable.push_back(UsableLanders(cls, domain));
     if (usable.back().empty()) return {};
-    widest = std::max(widest, usable.back().size());
-    if (candidate_count <= kMaxCandidates) {
-      candidate_count = std::lcm(candidate_count, usable.back().size());
-    }
   }
-  if (candidate_count > kMaxCandidates) candidate_count = widest;
   Group group;
-  for (size_t j = 0; j < candidate_count; ++j) {
-    RankList landers;
-    for (const RankList& ranks : usable) landers.push_back(ranks[j % ranks.size()]);
-    group.streams.push_back(StreamOf(domains, std::move(landers), false));
-  }
+  AddCandidates(domains, usable, &group);
   return group;
 }
 
@@ -227,7 +252,7 @@ void StreamBuilder::Balance() {
     for (const size_t id : order) {
       Group& group = groups_[id];
       if (group.streams.size() == 1) {
-        if (pass == 0) {
+        if (group.part_bytes.empty()) {
           group.part_bytes = {group.bytes};
           Charge(group, 0, group.bytes);
         }
@@ -237,6 +262,59 @@ void StreamBuilder::Balance() {
       Spread(&group);
     }
   }
+}
+
+// How busy the busiest domain is when all of its NICs share what it needs.
+int64_t StreamBuilder::LeastLevel() const {
+  std::vector<int64_t> needed(in_.topology->domains.size(), 0);
+  for (const Group& group : groups_) {
+    for (const DomainId domain : out_[group.streams[0]].domains) needed[domain] += group.bytes;
+  }
+  int64_t level = 0;
+  for (DomainId domain = 0; domain < needed.size(); ++domain) {
+    int64_t rate = 0;
+    for (const NicId nic : in_.topology->domains[domain].nics) {
+      rate += in_.topology->nics[nic].bytes_per_s;
+    }
+    if (rate > 0) level = std::max(level, PicosecondsFor(needed[domain], rate));
+  }
+  return level;
+}
+
+// Where a group's landers are busier than the limit, lets all ranks of their domain land its bytes;
+// needers then copy from them. Returns whether there are new candidates.
+bool StreamBuilder::Widen(int64_t limit_ps, Group* group) {
+  const std::vector<DomainId> domains = out_[group->streams[0]].domains;
+  std::vector<RankList> landers;
+  bool widens = false;
+  for (size_t d = 0; d < domains.size(); ++d) {
+    RankList ranks;
+    bool busy = false;
+    for (const uint32_t stream : group->streams) {
+      const Rank rank = out_[stream].landers[d];
+      busy = busy || received_.Level(in_.ports->outlet_of_rank(rank)) > limit_ps;
+      if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+    }
+    if (busy) {
+      const size_t needers = ranks.size();
+      ranks = LandersOf(domains[d]);
+      widens = widens || ranks.size() > needers;
+    }
+    landers.push_back(std::move(ranks));
+  }
+  const size_t before = group->streams.size();
+  if (widens) AddCandidates(domains, landers, group);
+  group->part_bytes.resize(group->streams.size(), 0);
+  return group->streams.size() > before;
+}
+
+// Needers land their own bytes as long as that keeps no NIC much longer than the least possible.
+bool StreamBuilder::WidenOverloaded() {
+  const int64_t least_ps = LeastLevel();
+  const int64_t limit_ps = least_ps + std::max(least_ps / kWorthWidening, kRoundOverheadNs * 1000);
+  bool widened = false;
+  for (Group& group : groups_) widened |= Widen(limit_ps, &group);
+  return widened;
 }
 
 void StreamBuilder::DealGroup(const Group& group) {
@@ -269,6 +347,7 @@ bool StreamBuilder::Run() {
   AddNetworkGroups();
   if (!reported_.empty()) return false;
   Balance();
+  if (WidenOverloaded()) Balance();
   const size_t network_groups = groups_.size();
   AddLocalGroups();
   for (size_t i = 0; i < groups_.size(); ++i) {

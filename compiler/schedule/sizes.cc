@@ -16,7 +16,7 @@ constexpr int kCutAttempts = 4;
 
 // A rank in more streams than this gets some of them at a time, in larger slices: a little of each
 // in every round would be too many messages.
-constexpr uint32_t kSteadyStreams = 4;
+constexpr uint32_t kSteadyStreams = 8;
 
 class Sizer {
  public:
