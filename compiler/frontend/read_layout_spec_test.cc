@@ -240,6 +240,9 @@ TEST_CASE("placements") {
   CHECK(errors(R"("tensor":"w","placements":["R","R"],"strided":"both")") ==
         Errors{"bad-value: \"both\""});
   CHECK(errors(R"("tensor":"w","strided":"order")") == Errors{"missing-key: {"});
+  CHECK(errors(R"("value":"w","strided":"order")") == Errors{"missing-key: {"});
+  CHECK(errors(R"("tensor":"w")") == Errors{"missing-key: {"});
+  CHECK(errors(R"("tensor":"w","placement":["R"])") == Errors{"unknown-key: \"placement\""});
   CHECK(errors(R"("tensor":"w","value":"w")") == Errors{"bad-value: \"w\""});
   CHECK(errors(R"("shares":[])") == Errors{"missing-key: {"});
   CHECK(errors(R"("external":{"shape":[1],"dtype":"f32"})") == Errors{"missing-key: {"});

@@ -1,5 +1,6 @@
 // params, explicit and expect of a layout.
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -51,6 +52,12 @@ void ReadContent(ObjectReader* object, Diagnostics* diags, ParamSpec* param) {
   }
 }
 
+bool HasKeyLike(const JsonNode& node, const std::string& key) {
+  return std::any_of(node.members.begin(), node.members.end(), [&](const JsonMember& member) {
+    return !DidYouMean(member.key, {key}).empty();
+  });
+}
+
 void ReadPlacementKeys(ObjectReader* object, Diagnostics* diags, ParamSpec* param) {
   if (const JsonNode* node = object->Optional("placements")) {
     param->has_placements = true;
@@ -64,9 +71,17 @@ void ReadPlacementKeys(ObjectReader* object, Diagnostics* diags, ParamSpec* para
   const std::optional<std::string> strided = object->Word("strided", {"order", "replay"});
   if (strided == "order") param->strided = StridedReading::kOrder;
   if (strided == "replay") param->strided = StridedReading::kReplay;
-  if (object->Has("strided") && !param->has_placements) {
+  if (param->has_placements) return;
+  // A forgotten list would silently mean "replicated": that is what 'value' is for. A misspelled
+  // one is reported as an unknown key.
+  const bool tensor = object->Has("tensor") && !object->Has("value") && !param->external &&
+                      !HasKeyLike(object->node(), "placements");
+  if (tensor || object->Has("strided")) {
     diags->Error(DiagnosticCode::kMissingKey, BraceOf(object->node()),
-                 "'strided' needs 'placements'");
+                 tensor
+                     ? "'tensor' needs 'placements', one per axis of the mesh; a whole tensor is "
+                       "written as 'value'"
+                     : "'strided' needs 'placements'");
   }
 }
 

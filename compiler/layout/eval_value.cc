@@ -313,8 +313,14 @@ class ValueTree::Evaluator {
                 what + " along dim " + std::to_string(dim) + " of '" + FirstName(node) +
                     "' do not divide over axis '" + node.spec->axes[axis] + "' of " +
                     std::to_string(ranks) + " ranks" +
-                    (units < ranks ? "; state 'replicate_if_fewer', or how with 'uneven'"
-                                   : "; pad it, or state how with 'uneven'"));
+                    UnevenHint(*node.spec, units, ranks));
+  }
+
+  static std::string UnevenHint(const ValueSpec& spec, int64_t units, int64_t ranks) {
+    if (units >= ranks) return "; pad it, or state how with 'uneven'";
+    if (!spec.replicate_if_fewer) return "; state 'replicate_if_fewer', or how with 'uneven'";
+    return ", not even with 'replicate_if_fewer': " + std::to_string(ranks) +
+           " ranks are no multiple of " + std::to_string(units);
   }
 
   static std::string FirstName(const Node& node) {
