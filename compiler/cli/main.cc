@@ -16,6 +16,7 @@
 #include "compiler/cli/show_command.h"
 #include "compiler/cli/simulate_command.h"
 #include "compiler/cli/verify_command.h"
+#include "compiler/diag/diagnostics.h"
 #include "compiler/plan_tools/units.h"
 
 namespace reshard {
@@ -159,6 +160,13 @@ std::vector<std::string> WithCommand(int argc, char** argv) {
   return words;
 }
 
+// After a usage error: a misspelled command was taken for the first file of `compile`.
+void HintAtCommand(const std::string& word) {
+  const std::string hint = DidYouMean(word, {kCommands.begin(), kCommands.end()});
+  if (hint.empty()) return;
+  std::cerr << "'" << EscapeForTerminal(word) << "' was taken for a file" << hint << "\n";
+}
+
 int Run(int argc, char** argv) {
   CLI::App app{
       "Compiles where a model's weights are, where they must be and what connects them into a\n"
@@ -195,6 +203,7 @@ int Run(int argc, char** argv) {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
     const int status = app.exit(error);
+    if (status != 0 && argc > 1 && words[0] != argv[1]) HintAtCommand(argv[1]);
     return static_cast<int>(status == 0 ? ExitCode::kYes : ExitCode::kCannotJudge);
   }
   const ExitCode code = run();
