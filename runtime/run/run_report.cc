@@ -69,8 +69,8 @@ void PrintRunText(const RunReport& report, std::ostream& out) {
   const Plan& plan = report.loaded->plan;
   const PlanTotals& totals = plan.header.totals;
   const CheckedRunResult& result = report.result;
-  out << "plan: " << plan.ranks.size() << " ranks, " << totals.rounds << " rounds, "
-      << totals.messages << " messages\n"
+  out << "plan: " << plan.ranks.size() << " ranks, " << totals.rounds
+      << (totals.rounds == 1 ? " round, " : " rounds, ") << totals.messages << " messages\n"
       << "moved: " << FormatBytes(totals.network_bytes) << " over the network, "
       << FormatBytes(totals.scaleup_bytes) << " inside domains, " << FormatBytes(totals.local_bytes)
       << " inside ranks\n"
