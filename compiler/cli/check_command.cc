@@ -1,5 +1,6 @@
 #include "compiler/cli/check_command.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iomanip>
 #include <map>
@@ -103,6 +104,15 @@ int64_t TensorCount(const LogicalTable& table) {
 }
 
 }  // namespace
+
+void DeclareCheck(CLI::App* app, CheckArgs* args) {
+  app->add_option("layouts", args->layouts, "a layout, or a source and a destination")
+      ->required()
+      ->expected(1, 2);
+  app->add_flag("--ranks", args->ranks, "a line for every rank");
+  app->add_option("--max-errors", args->max_errors, "errors to print, 0: all");
+  app->add_flag("--json", args->json, "print one JSON object");
+}
 
 ExitCode RunCheck(const CheckArgs& args, FileSystem& files, std::ostream& out, std::ostream& err) {
   std::vector<InputFile> inputs;

@@ -10,6 +10,10 @@
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
 
+namespace CLI {
+class App;
+}
+
 namespace reshard {
 
 struct CheckArgs {
@@ -18,6 +22,8 @@ struct CheckArgs {
   size_t max_errors = kDefaultMaxErrors;
   bool json = false;
 };
+
+void DeclareCheck(CLI::App* app, CheckArgs* args);
 
 ExitCode RunCheck(const CheckArgs& args, FileSystem& files, std::ostream& out, std::ostream& err);
 

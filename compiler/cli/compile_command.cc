@@ -1,5 +1,6 @@
 #include "compiler/cli/compile_command.h"
 
+#include <CLI/CLI.hpp>
 #include <sstream>
 #include <utility>
 
@@ -9,8 +10,55 @@
 #include "compiler/dump_stage.h"
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/summary.h"
+#include "compiler/plan_tools/units.h"
 
 namespace reshard {
+namespace {
+
+// An option that is a size with a unit.
+void AddBytes(CLI::App* app, const std::string& name, int64_t* bytes, const std::string& help) {
+  app->add_option_function<std::string>(
+         name,
+         [name, bytes](const std::string& text) {
+           const std::optional<int64_t> parsed = ParseBytes(text);
+           if (!parsed || *parsed == 0) {
+             throw CLI::ValidationError(name, "'" + text + "' is no size such as 64MiB");
+           }
+           *bytes = *parsed;
+         },
+         help + ", default " + FormatBinary(*bytes))
+      ->type_name("SIZE");
+}
+
+}  // namespace
+
+void DeclareCompile(CLI::App* app, CompileArgs* args) {
+  app->add_option("train", args->train, "layout of the source ranks")->required();
+  app->add_option("infer", args->infer, "layout of the destination ranks")->required();
+  app->add_option("topo", args->topo, "what connects the ranks")->required();
+  app->add_option("-o,--output", args->output,
+                  "plan file to write, '-' for standard output; without it nothing is written");
+  AddBytes(app, "--slice", &args->options.schedule.slice_bytes, "largest slice of a stream");
+  AddBytes(app, "--max-staging", &args->options.schedule.max_staging_bytes,
+           "limit of staging memory per rank");
+  app->add_option("--heads", args->options.route.heads, "trees per stream, 0: chosen")
+      ->check(CLI::Range(0, 1024));
+  app->add_flag("--strict-memory", args->options.strict_memory,
+                "params and staging above mem_gb are an error, not a warning");
+  app->add_option_function<std::string>(
+         "--dump-after",
+         [args](const std::string& text) {
+           args->dump_after = ParseStage(text);
+           if (!args->dump_after) {
+             throw CLI::ValidationError("--dump-after", "'" + text + "' is no stage");
+           }
+         },
+         "print the result of a stage and stop: spec layout transfers routing schedule")
+      ->type_name("STAGE");
+  app->add_option("--max-errors", args->max_errors, "errors to print, 0: all");
+  app->add_flag("--json", args->json, "print the summary as one JSON object");
+}
+
 ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& out,
                     std::ostream& err) {
   std::optional<InputFile> train = ReadInput(args.train, files, err);

@@ -11,6 +11,10 @@
 #include "compiler/cli/file_system.h"
 #include "compiler/pipeline.h"
 
+namespace CLI {
+class App;
+}
+
 namespace reshard {
 
 struct CompileArgs {
@@ -21,6 +25,8 @@ struct CompileArgs {
   size_t max_errors = kDefaultMaxErrors;
   bool json = false;
 };
+
+void DeclareCompile(CLI::App* app, CompileArgs* args);
 
 ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& out,
                     std::ostream& err);

@@ -1,9 +1,11 @@
 #include "compiler/cli/show_command.h"
 
+#include <CLI/CLI.hpp>
 #include <sstream>
 
 #include "compiler/cli/read_input.h"
 #include "compiler/cli/write_escaped.h"
+#include "compiler/plan_tools/canonical_plan.h"
 #include "compiler/plan_tools/show_plan.h"
 #include "compiler/plan_tools/show_points.h"
 #include "compiler/plan_tools/show_program.h"
@@ -16,6 +18,10 @@ namespace {
 // Prints what was asked for; false when the plan has no such rank or tensor.
 bool Show(const PlanFile& file, const ShowArgs& args, std::ostream& out) {
   const Plan& plan = file.loaded.plan;
+  if (args.canonical) {
+    PrintCanonical(Canonicalize(plan), out);
+    return true;
+  }
   if (args.points) {
     ShowPoints(plan, args.source_points ? PlanSide::kSource : PlanSide::kDestination, args.rank,
                out);
@@ -44,6 +50,25 @@ RankList RanksOf(const Plan& plan) {
 }
 
 }  // namespace
+
+void DeclareShow(CLI::App* app, ShowArgs* args) {
+  app->add_option("plan", args->plan, "plan file")->required();
+  CLI::Option* rank = app->add_option("--rank", args->rank, "the program of this rank");
+  CLI::Option* tensor =
+      app->add_option("--tensor", args->tensor, "where this tensor comes from and goes");
+  CLI::Option* points = app->add_flag(
+      "--points", args->points, "`expect` entries of the destination (of --rank), ready to paste");
+  app->add_flag("--source-points", args->source_points, "with --points: of the source")
+      ->needs(points);
+  tensor->excludes(rank)->excludes(points);
+  app->add_flag("--canonical", args->canonical,
+                "everything that the plan says, in an order of its own: for git diff")
+      ->excludes(rank)
+      ->excludes(tensor)
+      ->excludes(points);
+  app->add_option("--rows", args->rows, "rows of each table, 0: all");
+  app->add_flag("--json", args->json, "print one JSON object");
+}
 
 ExitCode RunShow(const ShowArgs& args, FileSystem& files, std::ostream& out, std::ostream& err) {
   const std::optional<PlanFile> file = ReadPlan(args.plan, files, err);

@@ -11,6 +11,10 @@
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
 
+namespace CLI {
+class App;
+}
+
 namespace reshard {
 
 struct ShowArgs {
@@ -19,9 +23,12 @@ struct ShowArgs {
   std::optional<std::string> tensor;
   bool points = false;
   bool source_points = false;  // of the source's params instead of the destination's
+  bool canonical = false;      // everything, as text that does not depend on numbering
   size_t rows = 16;            // of each table, 0: all
   bool json = false;
 };
+
+void DeclareShow(CLI::App* app, ShowArgs* args);
 
 ExitCode RunShow(const ShowArgs& args, FileSystem& files, std::ostream& out, std::ostream& err);
 

@@ -1,5 +1,6 @@
 #include "compiler/cli/simulate_command.h"
 
+#include <CLI/CLI.hpp>
 #include <charconv>
 #include <optional>
 #include <span>
@@ -11,6 +12,7 @@
 #include "compiler/cli/write_escaped.h"
 #include "compiler/emit/plan_topology.h"
 #include "compiler/pipeline.h"
+#include "compiler/plan_tools/units.h"
 #include "compiler/simulate/sim_report.h"
 #include "compiler/simulate/trace.h"
 
@@ -81,6 +83,34 @@ bool ParseRounds(const std::string& text, SimOptions* options) {
   options->first_round = *first;
   options->end_round = *last + 1;
   return true;
+}
+
+void DeclareSimulate(CLI::App* app, SimulateArgs* args) {
+  app->add_option("plan", args->plan, "plan file")->required();
+  app->add_option("--topo", args->topo, "another topology than the plan's own");
+  app->add_option_function<std::string>(
+         "--round-cost",
+         [args](const std::string& text) {
+           const std::optional<int64_t> parsed = ParseNanoseconds(text);
+           if (!parsed) {
+             throw CLI::ValidationError("--round-cost", "'" + text + "' is no time such as 20us");
+           }
+           args->options.round_cost_ns = *parsed;
+         },
+         "what a rank's group of network operations costs, default " +
+             FormatNanoseconds(args->options.round_cost_ns))
+      ->type_name("TIME");
+  app->add_option_function<std::string>(
+         "--rounds",
+         [args](const std::string& text) {
+           if (!ParseRounds(text, &args->options)) {
+             throw CLI::ValidationError("--rounds", "'" + text + "' is no range such as 0..99");
+           }
+         },
+         "only these rounds; what comes before counts as done")
+      ->type_name("A..B");
+  app->add_option("--trace", args->trace, "trace for Chrome or Perfetto to write");
+  app->add_flag("--json", args->json, "print one JSON object");
 }
 
 ExitCode RunSimulate(const SimulateArgs& args, FileSystem& files, std::ostream& out,

@@ -9,6 +9,10 @@
 #include "compiler/cli/file_system.h"
 #include "compiler/simulate/simulate.h"
 
+namespace CLI {
+class App;
+}
+
 namespace reshard {
 
 struct SimulateArgs {
@@ -21,6 +25,8 @@ struct SimulateArgs {
 
 // "3..7": rounds 3 to 7; "3..": from 3 on. False when malformed.
 bool ParseRounds(const std::string& text, SimOptions* options);
+
+void DeclareSimulate(CLI::App* app, SimulateArgs* args);
 
 ExitCode RunSimulate(const SimulateArgs& args, FileSystem& files, std::ostream& out,
                      std::ostream& err);

@@ -1,5 +1,6 @@
 #include "compiler/cli/verify_command.h"
 
+#include <CLI/CLI.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -99,6 +100,14 @@ void PrintText(const PlanFile& file, const InputsReport* inputs, std::ostream& o
 }
 
 }  // namespace
+
+void DeclareVerify(CLI::App* app, VerifyArgs* args) {
+  app->add_option("plan", args->plan, "plan file")->required();
+  app->add_option("--inputs", args->inputs,
+                  "TRAIN INFER TOPO: also derive every param anew from these and compare")
+      ->expected(3);
+  app->add_flag("--json", args->json, "print one JSON object");
+}
 
 ExitCode RunVerify(const VerifyArgs& args, FileSystem& files, std::ostream& out,
                    std::ostream& err) {

@@ -9,6 +9,10 @@
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
 
+namespace CLI {
+class App;
+}
+
 namespace reshard {
 
 struct VerifyArgs {
@@ -16,6 +20,8 @@ struct VerifyArgs {
   std::vector<std::string> inputs;  // train, infer, topo; or empty
   bool json = false;
 };
+
+void DeclareVerify(CLI::App* app, VerifyArgs* args);
 
 ExitCode RunVerify(const VerifyArgs& args, FileSystem& files, std::ostream& out, std::ostream& err);
 

@@ -1,0 +1,91 @@
+#include "compiler/cli/diff_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "compiler/cli/read_input.h"
+#include "compiler/cli/write_escaped.h"
+#include "compiler/plan_tools/print_diff.h"
+
+namespace reshard {
+namespace {
+
+constexpr DiffSection kSections[] = {
+#define RESHARD_DIFF_SECTION(name, text) DiffSection::name,
+#include "compiler/plan_tools/diff_sections.def"
+#undef RESHARD_DIFF_SECTION
+};
+
+OutputFormat FormatNamed(const std::string& name) {
+  if (name == "json") return OutputFormat::kJson;
+  return name == "markdown" ? OutputFormat::kMarkdown : OutputFormat::kText;
+}
+
+std::vector<DiffSection> SectionsNamed(const std::vector<std::string>& names) {
+  std::vector<DiffSection> sections;
+  for (const DiffSection section : kSections) {
+    const bool named =
+        std::find(names.begin(), names.end(), DiffSectionText(section)) != names.end();
+    if (names.empty() || named) sections.push_back(section);
+  }
+  return sections;
+}
+
+}  // namespace
+
+void DeclareDiff(CLI::App* app, DiffArgs* args) {
+  std::vector<std::string> sections;
+  for (const DiffSection section : kSections) sections.emplace_back(DiffSectionText(section));
+  app->add_option("first", args->before, "plan file")->required();
+  app->add_option("second", args->after, "plan file to compare with it")->required();
+  app->add_option("--format", args->format, "text, markdown or json")
+      ->check(CLI::IsMember({"text", "markdown", "json"}));
+  app->add_flag_callback(
+      "--json", [args] { args->format = "json"; }, "the same as --format json");
+  app->add_option("--only", args->only, "sections to compare and show, separated by commas")
+      ->delimiter(',')
+      ->check(CLI::IsMember(sections));
+  app->add_option("--fail-if", args->gates,
+                  "exit with 1 only if one of these holds, such as "
+                  "'time>+5%,staging>+64MiB,coverage'");
+  app->add_option("--rows", args->rows, "rows of each table, 0: all");
+}
+
+ExitCode RunDiff(const DiffArgs& args, FileSystem& files, std::ostream& out, std::ostream& err) {
+  std::vector<Gate> gates;
+  if (!args.gates.empty()) {
+    StatusOr<std::vector<Gate>> parsed = ParseGates(args.gates);
+    if (!parsed.ok()) {
+      err << "--fail-if: error: " << EscapeForTerminal(parsed.status().message())
+          << " [bad-gate]\n";
+      return ExitCode::kCannotJudge;
+    }
+    gates = *std::move(parsed);
+  }
+  const std::optional<PlanFile> before = ReadPlan(args.before, files, err);
+  const std::optional<PlanFile> after = ReadPlan(args.after, files, err);
+  if (!before || !after) return ExitCode::kCannotJudge;
+
+  DiffReport report;
+  report.names = {ShownPath(args.before), ShownPath(args.after)};
+  report.sections = SectionsNamed(args.only);
+  report.diff = DiffPlans(before->loaded, after->loaded);
+  report.gates = JudgeGates(gates, report.diff);
+  report.rows = args.rows;
+  const OutputFormat format = FormatNamed(args.format);
+  std::ostringstream text;
+  PrintDiff(report, format, text);
+  if (format == OutputFormat::kText) {
+    WriteEscaped(text.str(), out);
+  } else {
+    out << text.str();
+  }
+  bool failed = report.gates.empty() && report.differs();
+  for (const GateResult& gate : report.gates) failed = failed || !gate.passed;
+  return failed ? ExitCode::kNo : ExitCode::kYes;
+}
+
+}  // namespace reshard

@@ -1,0 +1,34 @@
+// reshardc diff: in what two plans differ, and whether that is allowed.
+#ifndef RESHARD_COMPILER_CLI_DIFF_COMMAND_H_
+#define RESHARD_COMPILER_CLI_DIFF_COMMAND_H_
+
+#include <cstddef>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "compiler/cli/exit_code.h"
+#include "compiler/cli/file_system.h"
+
+namespace CLI {
+class App;
+}
+
+namespace reshard {
+
+struct DiffArgs {
+  std::string before, after;
+  std::string format = "text";
+  std::vector<std::string> only;  // sections, all when empty
+  std::string gates;              // none when empty
+  size_t rows = 16;               // of each table, 0: all
+};
+
+void DeclareDiff(CLI::App* app, DiffArgs* args);
+
+// Without gates kNo when the plans differ (in the sections asked for), with gates when one fails.
+ExitCode RunDiff(const DiffArgs& args, FileSystem& files, std::ostream& out, std::ostream& err);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_CLI_DIFF_COMMAND_H_

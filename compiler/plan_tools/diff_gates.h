@@ -1,0 +1,52 @@
+// Gates: limits on what may change between two plans, for CI.
+//
+//   gates  = gate { "," gate }
+//   gate   = figure ( ">" | "<" ) limit      fails when the second plan's figure is beyond the
+//   limit
+//          | "coverage"                      fails when tensors are no longer delivered as they
+//          were | "layouts"                       fails when the train or infer layout has changed
+//   limit  = [ "+" | "-" ] number [ unit ]   with a sign relative to the first plan, else absolute
+//   unit   = "%" (only with a sign) | ns us ms s | B kB MB GB KiB MiB GiB
+//
+// A number is whole, or for "%" has up to three decimals. Figures: diff_figures.def. Exact integer
+// arithmetic decides.
+#ifndef RESHARD_COMPILER_PLAN_TOOLS_DIFF_GATES_H_
+#define RESHARD_COMPILER_PLAN_TOOLS_DIFF_GATES_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/plan_tools/plan_diff.h"
+#include "runtime/base/status.h"
+
+namespace reshard {
+
+enum class GateKind : uint8_t { kFigure, kCoverage, kLayouts };
+
+struct Gate {
+  std::string text;  // as it was written
+  GateKind kind = GateKind::kFigure;
+  FigureName figure{};
+  bool above = true;      // fails above the limit, else below it
+  bool relative = false;  // to the first plan
+  bool percent = false;
+  int64_t limit = 0;  // in the figure's unit, or thousandths of a percent; with its sign
+};
+
+StatusOr<std::vector<Gate>> ParseGates(std::string_view text);
+
+struct GateResult {
+  std::string gate;
+  bool passed = true;
+  std::string reason;  // what was found: "time 3.100 s to 3.400 s"
+};
+std::vector<GateResult> JudgeGates(const std::vector<Gate>& gates, const PlanDiff& diff);
+
+// A figure in its unit, for people.
+std::string FormatFigure(FigureUnit unit, int64_t value);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_PLAN_TOOLS_DIFF_GATES_H_

@@ -1,0 +1,261 @@
+#include "compiler/plan_tools/plan_diff.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "compiler/plan_tools/diff_gates.h"
+#include "compiler/plan_tools/print_diff.h"
+#include "doctest/doctest.h"
+#include "runtime/plan/testing/small_plan.h"
+
+namespace reshard {
+namespace {
+
+// Plans made by hand have no digest of their own: tests give them different ones.
+PlanDiff Diff(const Plan& before, const Plan& after) {
+  LoadedPlan a{before, {}};
+  LoadedPlan b{after, {}};
+  b.root_digest[0] = 1;
+  return DiffPlans(a, b);
+}
+
+const TensorChange* Find(const PlanDiff& diff, TensorChangeKind kind) {
+  for (const TensorChange& change : diff.tensors) {
+    if (change.kind == kind) return &change;
+  }
+  return nullptr;
+}
+
+bool OnlyTablesDiffer(const PlanDiff& diff) {
+  return !diff.Differs(DiffSection::kFigures) && !diff.Differs(DiffSection::kLayouts) &&
+         !diff.Differs(DiffSection::kDomains) && !diff.Differs(DiffSection::kNics) &&
+         !diff.Differs(DiffSection::kTensors) && !diff.Differs(DiffSection::kOptions) &&
+         diff.Differs(DiffSection::kTables);
+}
+
+// Whether one gate lets (first, second) pass; only `staging` of them differs.
+bool Passes(const std::string& gate, int64_t first, int64_t second) {
+  Plan before = testing::ToyPlan();
+  Plan after = before;
+  before.header.totals.max_staging_bytes = first;
+  after.header.totals.max_staging_bytes = second;
+  const StatusOr<std::vector<Gate>> gates = ParseGates(gate);
+  REQUIRE(gates.ok());
+  REQUIRE(gates->size() == 1);
+  return JudgeGates(*gates, Diff(before, after)).at(0).passed;
+}
+
+TEST_CASE("a plan equals itself, with whatever digest") {
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    CAPTURE(named.name);
+    const PlanDiff diff = Diff(named.plan, named.plan);
+    CHECK(diff.equal());
+    CHECK(!diff.Differs(DiffSection::kFigures));
+    CHECK(!diff.Differs(DiffSection::kTensors));
+  }
+}
+
+TEST_CASE("all pairs of different plans differ, in both directions alike") {
+  const std::vector<testing::NamedPlan> plans = testing::SmallPlans();
+  for (const testing::NamedPlan& a : plans) {
+    for (const testing::NamedPlan& b : plans) {
+      if (a.name == b.name) continue;
+      CAPTURE(a.name);
+      CAPTURE(b.name);
+      const PlanDiff there = Diff(a.plan, b.plan);
+      const PlanDiff back = Diff(b.plan, a.plan);
+      CHECK(!there.equal());
+      REQUIRE(there.tables.size() == back.tables.size());
+      for (size_t i = 0; i < there.tables.size(); ++i) {
+        CHECK(there.tables[i].only_before == back.tables[i].only_after);
+        CHECK(there.tables[i].only_after == back.tables[i].only_before);
+      }
+    }
+  }
+}
+
+TEST_CASE("figures, inputs and options are compared one by one") {
+  const Plan before = testing::ToyPlan();
+  Plan after = before;
+  after.header.totals.predicted_ns += 7;
+  after.header.train_digest[0] ^= 1;
+  after.header.options.emplace_back("zz", "1");
+  const PlanDiff diff = Diff(before, after);
+  CHECK(diff.figure(FigureName::kTime).after - diff.figure(FigureName::kTime).before == 7);
+  CHECK(!diff.figure(FigureName::kBound).changed());
+  CHECK(diff.inputs[0].changed());
+  CHECK(!diff.inputs[1].changed());
+  REQUIRE(diff.options.size() == 1);
+  CHECK(diff.options[0].name == "zz");
+  CHECK(!diff.options[0].before);
+  CHECK(diff.options[0].after == "1");
+}
+
+TEST_CASE("the busiest NIC is the one whose bytes take longest") {
+  // Ranks 0 and 1 send 128 B each, ranks 2 to 5 receive 64 B each, at 1 GB/s.
+  const Plan plan = testing::ToyPlan();
+  const PlanDiff diff = Diff(plan, plan);
+  CHECK(diff.figure(FigureName::kBusiestNic).before == 128);
+  Plan slow = plan;
+  slow.nics[slow.sites[5].nics.at(0)].bytes_per_s = 100'000'000;
+  const PlanDiff slower = Diff(plan, slow);
+  CHECK(slower.figure(FigureName::kBusiestNic).after == 640);
+  CHECK(slower.busiest_nics[1] == slow.nics[slow.sites[5].nics[0]].name);
+}
+
+TEST_CASE("a tensor of another shape is re-shaped, and no longer covered as before") {
+  const Plan before = testing::ToyPlan();
+  Plan after = before;
+  after.supers[0].shape[0] += 1;
+  const PlanDiff diff = Diff(before, after);
+  const TensorChange* change = Find(diff, TensorChangeKind::kReshaped);
+  REQUIRE(change != nullptr);
+  CHECK(change->before == "f32 [8, 8]");
+  CHECK(change->after == "f32 [9, 8]");
+  CHECK(change->loses_coverage);
+}
+
+TEST_CASE("tensors that only one plan has are added or removed") {
+  const Plan before = testing::ToyPlan();
+  Plan after = before;
+  after.supers[0].name.text[0] = "other";
+  const PlanDiff diff = Diff(before, after);
+  REQUIRE(Find(diff, TensorChangeKind::kAdded) != nullptr);
+  CHECK(Find(diff, TensorChangeKind::kAdded)->name == "other");
+  const TensorChange* removed = Find(diff, TensorChangeKind::kRemoved);
+  REQUIRE(removed != nullptr);
+  CHECK(removed->before ==
+        "f32 [8, 8], held 2-way on dim 0, 1 copy, 2 ranks, needed 4-way on dim "
+        "1, 1 copy, 4 ranks");
+  CHECK(removed->loses_coverage);
+}
+
+TEST_CASE("layers that one plan has more are counted, the others stay equal") {
+  const Plan before = testing::ExpertPlan();
+  Plan after = before;
+  int64_t loop_values = 1;
+  for (const int64_t extent : before.supers[0].loop_extent) loop_values *= extent;
+  const int64_t per_layer = loop_values / before.supers[0].loop_extent[0];
+  after.supers[0].loop_extent[0] += 1;
+  const PlanDiff diff = Diff(before, after);
+  const TensorChange* added = Find(diff, TensorChangeKind::kAdded);
+  REQUIRE(added != nullptr);
+  CHECK(added->count == per_layer);
+  CHECK(Find(diff, TensorChangeKind::kRemoved) == nullptr);
+}
+
+TEST_CASE("the same parts on other ranks are moved, other landing ranks are re-routed") {
+  const Plan before = testing::ReplicatedPlan();
+  Plan moved = before;
+  for (PlanPlace& place : moved.places) {
+    if (moved.families[place.family].side == PlanSide::kSource) place.base_bytes += 64;
+  }
+  CHECK(Find(Diff(before, moved), TensorChangeKind::kSourceMoved) != nullptr);
+  CHECK(Find(Diff(before, moved), TensorChangeKind::kDestinationMoved) == nullptr);
+
+  Plan routed = before;
+  std::swap(routed.tree_members[0], routed.tree_members[1]);
+  const PlanDiff diff = Diff(before, routed);
+  REQUIRE(diff.tensors.size() == 1);
+  CHECK(diff.tensors[0].kind == TensorChangeKind::kRerouted);
+}
+
+TEST_CASE("only half as many ranks need a tensor: other copies, re-sharded") {
+  const Plan before = testing::ReplicatedPlan();
+  Plan after = before;
+  for (PlanFamily& family : after.families) {
+    if (family.side != PlanSide::kDestination) continue;
+    RankList ranks = after.rank_sets[family.rank_set];
+    ranks.resize(ranks.size() / 2);
+    after.rank_sets.push_back(ranks);
+    family.rank_set = static_cast<uint32_t>(after.rank_sets.size() - 1);
+  }
+  const TensorChange* change = Find(Diff(before, after), TensorChangeKind::kDestinationSharding);
+  REQUIRE(change != nullptr);
+}
+
+TEST_CASE("what no section of its own tells is told by the tables") {
+  const Plan before = testing::ReplicatedPlan();
+  Plan after = before;
+  ++after.injects.back().round;
+  CHECK(OnlyTablesDiffer(Diff(before, after)));
+}
+
+TEST_CASE("plans of different worlds are compared by name") {
+  const Plan before = testing::ToyPlan();
+  Plan after = before;
+  after.domains.push_back({"nvl-new", 1, 1});
+  const PlanDiff diff = Diff(before, after);
+  REQUIRE(diff.domains.size() == 1);
+  CHECK(diff.domains[0].name == "nvl-new");
+  CHECK(!diff.domains[0].before);
+  CHECK(diff.domains[0].after);
+}
+
+TEST_CASE("gates compare exactly") {
+  CHECK(Passes("staging>+5%", 1000, 1050));
+  CHECK(!Passes("staging>+5%", 1000, 1051));
+  CHECK(Passes("staging > +0.5%", 1000, 1005));
+  CHECK(!Passes("staging>+0.499%", 1000, 1005));
+  CHECK(Passes("staging>+64MiB", 0, 67'108'864));
+  CHECK(!Passes("staging>+64MiB", 0, 67'108'865));
+  CHECK(Passes("staging>2kB", 1, 2000));
+  CHECK(!Passes("staging>2kB", 1, 2001));
+  CHECK(Passes("staging<-10%", 1000, 900));
+  CHECK(!Passes("staging<-10%", 1000, 899));
+  CHECK(Passes("staging>+5%", 0, 0));
+  CHECK(!Passes("staging>+5%", 0, 1));
+  CHECK(Passes("staging>-10%", 1000, 900));
+  CHECK(!Passes("staging>-10%", 1000, 901));
+}
+
+TEST_CASE("gates for time, counts, coverage and layouts") {
+  const Plan before = testing::ToyPlan();
+  Plan after = before;
+  after.header.totals.predicted_ns = before.header.totals.predicted_ns + 2000;
+  after.header.infer_digest[3] ^= 1;
+  after.header.totals.messages += 1;
+  const StatusOr<std::vector<Gate>> gates =
+      ParseGates("time>+2us,time>+1us, messages>+0,messages>+1,coverage,layouts");
+  REQUIRE(gates.ok());
+  std::vector<bool> passed;
+  for (const GateResult& result : JudgeGates(*gates, Diff(before, after))) {
+    passed.push_back(result.passed);
+  }
+  CHECK(passed == std::vector<bool>{true, false, false, true, true, false});
+  after.supers[0].dtype = DType::kU8;
+  CHECK(!JudgeGates(*gates, Diff(before, after)).at(4).passed);
+}
+
+TEST_CASE("malformed gates are refused") {
+  for (const char* text :
+       {"", "time", "time>", "time>5", "time>+5", "time>5%", "tim>+5%", "staging>1.5GB", "time>+%",
+        "time>+1.2345%", "time>+5%,", "coverage>1", "messages>+5B", "time>+99999999999999999999s",
+        "staging>+-5%", "time=+5%"}) {
+    CAPTURE(text);
+    CHECK(!ParseGates(text).ok());
+  }
+}
+
+TEST_CASE("Markdown of hostile names has no markup of theirs") {
+  const Plan before = testing::ToyPlan();
+  Plan after = before;
+  after.supers[0].name.text[0] = "<script>|`@all`\n# x";
+  after.domains.push_back({"<img>|", 1, 1});
+  DiffReport report;
+  report.names = {"a|b", "<b>"};
+  report.sections = {DiffSection::kDomains, DiffSection::kTensors};
+  report.diff = Diff(before, after);
+  std::ostringstream out;
+  PrintDiff(report, OutputFormat::kMarkdown, out);
+  const std::string text = out.str();
+  CHECK(text.find("<script") == std::string::npos);
+  CHECK(text.find("<img") == std::string::npos);
+  CHECK(text.find('`') == std::string::npos);
+  CHECK(text.find('@') == std::string::npos);
+  CHECK(text.find("\n# x") == std::string::npos);
+  CHECK(text.find("&#60;script&#62;&#124;") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace reshard

@@ -1,0 +1,35 @@
+// PrintDiff: a PlanDiff as text, Markdown or JSON.
+#ifndef RESHARD_COMPILER_PLAN_TOOLS_PRINT_DIFF_H_
+#define RESHARD_COMPILER_PLAN_TOOLS_PRINT_DIFF_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "compiler/plan_tools/diff_gates.h"
+#include "compiler/plan_tools/plan_diff.h"
+
+namespace reshard {
+
+enum class OutputFormat : uint8_t { kText, kMarkdown, kJson };
+
+struct DiffReport {
+  std::array<std::string, 2> names;   // of the files
+  std::vector<DiffSection> sections;  // to show and to judge, rising
+  PlanDiff diff;
+  std::vector<GateResult> gates;
+  size_t rows = 16;  // of each table, 0: all
+
+  bool differs() const;  // in a section that is to be judged
+};
+
+// Text may hold control characters of names: print it escaped. Markdown and JSON do not.
+void PrintDiff(const DiffReport& report, OutputFormat format, std::ostream& out);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_PLAN_TOOLS_PRINT_DIFF_H_

@@ -1,0 +1,38 @@
+// TensorDiff: which tensors two plans treat differently, template by template.
+//
+// Tensors of one template with the same loops are compared as one. Where the loops differ (a layer
+// more), tensors are matched by name.
+#ifndef RESHARD_COMPILER_PLAN_TOOLS_TENSOR_DIFF_H_
+#define RESHARD_COMPILER_PLAN_TOOLS_TENSOR_DIFF_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/plan/plan.h"
+
+namespace reshard {
+
+enum class TensorChangeKind : uint8_t {
+#define RESHARD_TENSOR_CHANGE(name, text, meaning) name,
+#include "compiler/plan_tools/tensor_changes.def"
+#undef RESHARD_TENSOR_CHANGE
+};
+std::string_view TensorChangeText(TensorChangeKind kind);
+
+struct TensorChange {
+  TensorChangeKind kind{};
+  std::string name;   // of the template, "layers.{0..60}.w"
+  int64_t count = 1;  // tensors
+  std::string before, after;
+  // The first plan delivers these tensors, the second does not deliver the same ones.
+  bool loses_coverage = false;
+};
+
+// By the template's name, then kind.
+std::vector<TensorChange> DiffTensors(const Plan& before, const Plan& after);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_PLAN_TOOLS_TENSOR_DIFF_H_
