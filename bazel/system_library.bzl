@@ -13,6 +13,7 @@ package(default_visibility = {visibility})
 cc_library(
     name = "{name}",
     hdrs = glob(["include/**"]),
+    defines = {defines},
     includes = ["include"],
     linkopts = {linkopts},
 )
@@ -23,6 +24,15 @@ filegroup(
     name = "{tool}",
     srcs = ["bin/{tool}"],
 )
+"""
+
+# In the place of an optional library that is not installed.
+_ABSENT = """\
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
+package(default_visibility = {visibility})
+
+cc_library(name = "{name}")
 """
 
 def _missing(what, package):
@@ -38,6 +48,13 @@ def _label(user):
     return "@//" + user + ":__pkg__"
 
 def _system_library_impl(ctx):
+    visibility = repr([_label(user) for user in ctx.attr.users] or ["//visibility:public"])
+    if ctx.attr.optional_define:
+        headers = [ctx.path("/usr/include/" + header) for header in ctx.attr.headers]
+        if not all([path.exists for path in headers]):
+            text = _ABSENT.format(name = ctx.name, visibility = visibility)
+            ctx.file("BUILD.bazel", text, executable = False)
+            return
     for header in ctx.attr.headers:
         path = ctx.path("/usr/include/" + header)
         if not path.exists:
@@ -45,9 +62,9 @@ def _system_library_impl(ctx):
         ctx.symlink(path, "include/" + header)
     build = _BUILD.format(
         name = ctx.name,
+        defines = repr([ctx.attr.optional_define] if ctx.attr.optional_define else []),
         linkopts = repr(ctx.attr.linkopts),
-        visibility = repr([_label(user) for user in ctx.attr.users] or
-                          ["//visibility:public"]),
+        visibility = visibility,
     )
     if ctx.attr.tool:
         tool = ctx.which(ctx.attr.tool)
@@ -65,6 +82,10 @@ system_library = repository_rule(
             doc = "Files or folders under /usr/include.",
         ),
         "linkopts": attr.string_list(),
+        "optional_define": attr.string(
+            doc = "Where it is given the library may be absent: an empty target then stands in " +
+                  "for it, and what depends on it sees this macro only if it is there.",
+        ),
         "package": attr.string(
             mandatory = True,
             doc = "Debian package that owns the headers.",

@@ -6,6 +6,7 @@
 #include <span>
 #include <sstream>
 #include <utility>
+#include <vector>
 
 #include "compiler/cli/progress.h"
 #include "compiler/cli/read_input.h"
@@ -13,6 +14,7 @@
 #include "compiler/emit/plan_topology.h"
 #include "compiler/pipeline.h"
 #include "compiler/plan_tools/units.h"
+#include "compiler/simulate/baselines.h"
 #include "compiler/simulate/sim_report.h"
 #include "compiler/simulate/trace.h"
 
@@ -69,8 +71,7 @@ std::optional<uint32_t> ParseRound(std::string_view text) {
   return round;
 }
 
-}  // namespace
-
+// "3..7": rounds 3 to 7; "3..": from 3 on. False when malformed.
 bool ParseRounds(const std::string& text, SimOptions* options) {
   const size_t dots = text.find("..");
   if (dots == std::string::npos) return false;
@@ -84,6 +85,8 @@ bool ParseRounds(const std::string& text, SimOptions* options) {
   options->end_round = *last + 1;
   return true;
 }
+
+}  // namespace
 
 void DeclareSimulate(CLI::App* app, SimulateArgs* args) {
   app->add_option("plan", args->plan, "plan file")->required();
@@ -100,15 +103,18 @@ void DeclareSimulate(CLI::App* app, SimulateArgs* args) {
          "what a rank's group of network operations costs, default " +
              FormatNanoseconds(args->options.round_cost_ns))
       ->type_name("TIME");
-  app->add_option_function<std::string>(
-         "--rounds",
-         [args](const std::string& text) {
-           if (!ParseRounds(text, &args->options)) {
-             throw CLI::ValidationError("--rounds", "'" + text + "' is no range such as 0..99");
-           }
-         },
-         "only these rounds; what comes before counts as done")
-      ->type_name("A..B");
+  CLI::Option* rounds =
+      app->add_option_function<std::string>(
+             "--rounds",
+             [args](const std::string& text) {
+               if (!ParseRounds(text, &args->options)) {
+                 throw CLI::ValidationError("--rounds", "'" + text + "' is no range such as 0..99");
+               }
+             },
+             "only these rounds; what comes before counts as done")
+          ->type_name("A..B");
+  app->add_flag("--baselines", args->baselines, "compare with other ways to move the same weights")
+      ->excludes(rounds);
   app->add_option("--trace", args->trace, "trace for Chrome or Perfetto to write");
   app->add_flag("--json", args->json, "print one JSON object");
 }
@@ -137,7 +143,13 @@ ExitCode RunSimulate(const SimulateArgs& args, FileSystem& files, std::ostream& 
     progress.Enter("writing the trace");
     if (!WriteTraceFile(args, plan, result, files, err)) return ExitCode::kCannotJudge;
   }
-  const SimCase sim{plan, options, result, !args.topo.empty()};
+  std::vector<Baseline> baselines;
+  if (args.baselines) {
+    progress.Enter("computing the baselines");
+    baselines = ComputeBaselines(plan, options.round_cost_ns);
+  }
+  const SimCase sim{plan, options, result, !args.topo.empty(),
+                    args.baselines ? &baselines : nullptr};
   if (args.json) {
     PrintSimulationJson(sim, out);
     return ExitCode::kYes;

@@ -20,11 +20,9 @@ struct SimulateArgs {
   std::string topo;   // another topology than the plan's own; or empty
   std::string trace;  // file to write; or empty
   SimOptions options;
+  bool baselines = false;
   bool json = false;
 };
-
-// "3..7": rounds 3 to 7; "3..": from 3 on. False when malformed.
-bool ParseRounds(const std::string& text, SimOptions* options);
 
 void DeclareSimulate(CLI::App* app, SimulateArgs* args);
 

@@ -25,6 +25,9 @@ class FairShare {
   // Returns the port's index: 0, 1, ... `capacity` > 0, in units per time.
   PortIndex AddPort(double capacity);
 
+  size_t port_count() const { return ports_.size(); }
+  double capacity(PortIndex port) const { return ports_[port].capacity; }
+
   // Starts a flow; ids of removed flows are used again. Without ports its rate is infinite.
   // `uses` names each port once.
   FlowId Add(std::span<const Use> uses);

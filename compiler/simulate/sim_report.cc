@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/plan_tools/json_text.h"
+#include "compiler/plan_tools/text_table.h"
 #include "compiler/plan_tools/units.h"
 
 namespace reshard {
@@ -74,6 +75,44 @@ void WriteRanks(const SimResult& result, JsonWriter* json) {
   json->End();
 }
 
+// A row per baseline. All are load models: no plan is made of them.
+void PrintBaselines(const SimCase& sim, std::ostream& out) {
+  if (sim.baselines->empty()) {
+    out << "baselines   none: the topology does not connect every two ranks\n";
+    return;
+  }
+  TextTable table({"baseline", "how", ">time", ">/ this plan", ">most of a NIC", ">buffer"});
+  int64_t most_nic_bytes = 0;
+  for (const SimPort& nic : sim.result.nics) {
+    most_nic_bytes = std::max({most_nic_bytes, nic.out.bytes, nic.in.bytes});
+  }
+  table.Add({"this plan", "simulated", FormatNanoseconds(sim.result.total_ns), FormatRatio(1),
+             FormatBytes(most_nic_bytes), FormatBinary(sim.result.max_staging_bytes)});
+  for (const Baseline& baseline : *sim.baselines) {
+    table.Add({std::string(BaselineText(baseline.kind)), "load model",
+               FormatNanoseconds(baseline.time_ns),
+               FormatRatio(Ratio(baseline.time_ns, sim.result.total_ns)),
+               FormatBytes(baseline.most_nic_bytes), FormatBinary(baseline.buffer_bytes)});
+  }
+  out << "\n";
+  table.Print(0, out);
+}
+
+void WriteBaselines(const SimCase& sim, JsonWriter* json) {
+  json->BeginArray("baselines");
+  for (const Baseline& baseline : *sim.baselines) {
+    json->BeginObject();
+    json->Field("name", BaselineText(baseline.kind));
+    json->Field("how", "load model");
+    json->Field("time_ns", baseline.time_ns);
+    json->Field("busiest_port_ns", baseline.busiest_port_ns);
+    json->Field("most_nic_bytes", baseline.most_nic_bytes);
+    json->Field("buffer_bytes", baseline.buffer_bytes);
+    json->End();
+  }
+  json->End();
+}
+
 }  // namespace
 
 void PrintSimulation(const SimCase& sim, std::ostream& out) {
@@ -111,6 +150,7 @@ void PrintSimulation(const SimCase& sim, std::ostream& out) {
                  << " of a rank for peers, " << FormatNanoseconds(longest.wait_for_slots_ns)
                  << " for slots\n";
   row("staging") << FormatBinary(result.max_staging_bytes) << " on the busiest rank\n";
+  if (sim.baselines != nullptr) PrintBaselines(sim, out);
 }
 
 void PrintSimulationJson(const SimCase& sim, std::ostream& out) {
@@ -137,6 +177,7 @@ void PrintSimulationJson(const SimCase& sim, std::ostream& out) {
       "scaleup", result.scaleup, [&](size_t s) { json.Field("rank", sim.plan.sites[s].rank); },
       &json);
   WriteRanks(result, &json);
+  if (sim.baselines != nullptr) WriteBaselines(sim, &json);
   json.End();
   out << json.Text() << "\n";
 }

@@ -3,7 +3,9 @@
 #define RESHARD_COMPILER_SIMULATE_SIM_REPORT_H_
 
 #include <ostream>
+#include <vector>
 
+#include "compiler/simulate/baselines.h"
 #include "compiler/simulate/simulate.h"
 #include "runtime/plan/plan.h"
 
@@ -15,6 +17,7 @@ struct SimCase {
   const SimOptions& options;
   const SimResult& result;
   bool other_topology = false;  // the bound and the prediction are of the plan's own
+  const std::vector<Baseline>* baselines = nullptr;  // null: not asked for
 };
 
 void PrintSimulation(const SimCase& sim, std::ostream& out);

@@ -1,0 +1,63 @@
+// Baselines against loads worked out by hand. A NIC carries 1 GB/s: a byte costs a nanosecond.
+#include "compiler/simulate/baselines.h"
+
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include "runtime/plan/testing/small_plan.h"
+
+namespace reshard {
+namespace {
+
+Baseline Of(const Plan& plan, BaselineKind kind, int64_t round_cost_ns = 0) {
+  for (const Baseline& baseline : ComputeBaselines(plan, round_cost_ns)) {
+    if (baseline.kind == kind) return baseline;
+  }
+  FAIL("no such baseline");
+  return {};
+}
+
+TEST_CASE("4096 bytes that two ranks hold and three domains of two need") {
+  const Plan plan = testing::ReplicatedPlan();
+  // Rank 0 has everything and sends it once around the domains.
+  CHECK(Of(plan, BaselineKind::kSingleRing).time_ns == 4096);
+  CHECK(Of(plan, BaselineKind::kSingleRing).buffer_bytes == 4096);
+  // Six ranks get all of it from rank 0; from both holders in turn; once per domain.
+  CHECK(Of(plan, BaselineKind::kWholeTiles).time_ns == 6 * 4096);
+  CHECK(Of(plan, BaselineKind::kDirect).time_ns == 3 * 4096);
+  CHECK(Of(plan, BaselineKind::kDirect).most_nic_bytes == 3 * 4096);
+  CHECK(Of(plan, BaselineKind::kDirect).buffer_bytes == 0);
+  CHECK(Of(plan, BaselineKind::kDomainChains).time_ns == 4096);
+  // A round of 8 ns: one slice for what takes one hop; over three hops 32 slices are the best.
+  CHECK(Of(plan, BaselineKind::kDirect, 8).time_ns == 3 * 4096 + 8);
+  CHECK(Of(plan, BaselineKind::kDomainChains, 8).time_ns == (32 + 3 - 1) * (4096 / 32 + 8));
+  CHECK(Of(plan, BaselineKind::kDomainChains, 8).busiest_port_ns == 4096);
+}
+
+TEST_CASE("rows on two ranks, columns on four: tiles are whole, so each gets all of the matrix") {
+  const Plan plan = testing::ToyPlan();
+  // 8 x 8 floats, 128 bytes a source: each of four needs both tiles, or half a column block of
+  // each.
+  CHECK(Of(plan, BaselineKind::kWholeTiles).time_ns == 4 * 128);
+  CHECK(Of(plan, BaselineKind::kWholeTiles).buffer_bytes == 128);
+  CHECK(Of(plan, BaselineKind::kDirect).time_ns == 4 * 32);
+}
+
+TEST_CASE("no rule beats the bound, and a topology without NICs has no baselines") {
+  for (auto& [name, plan] : testing::SmallPlans()) {
+    CAPTURE(name);
+    const std::vector<Baseline> baselines = ComputeBaselines(plan, 0);
+    REQUIRE(baselines.size() == 5);
+    for (const Baseline& baseline : baselines) {
+      CAPTURE(BaselineText(baseline.kind));
+      CHECK(baseline.time_ns >= plan.header.totals.bound_ns);
+    }
+    Plan cut = plan;
+    for (PlanSite& site : cut.sites) site.nics.clear();
+    CHECK(ComputeBaselines(cut, 0).empty());
+  }
+}
+
+}  // namespace
+}  // namespace reshard

@@ -1,0 +1,36 @@
+#include "compiler/simulate/rule_loads.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace reshard {
+
+void RuleLoads::AddMessage(uint32_t src, uint32_t dst, double bytes) {
+  if (src == dst) return;
+  uses_.clear();
+  ports_.MessageNs(RankIndex(src), RankIndex(dst), &uses_);
+  for (const FairShare::Use& use : uses_) bytes_[use.port] += bytes * use.weight;
+}
+
+int64_t RuleLoads::BusiestPortNs() const {
+  double busiest_s = 0;
+  for (uint32_t port = 0; port < bytes_.size(); ++port) {
+    busiest_s = std::max(busiest_s, bytes_[port] / share_.capacity(port));
+  }
+  return std::llround(busiest_s * 1e9);
+}
+
+int64_t RuleLoads::MostNicBytes() const {
+  double most = 0;
+  for (size_t port = 0; port < 2 * ports_.nic_count(); ++port) most = std::max(most, bytes_[port]);
+  return std::llround(most);
+}
+
+uint32_t RuleLoads::RankIndex(uint32_t rank) const {
+  const auto found =
+      std::lower_bound(plan_->ranks.begin(), plan_->ranks.end(), rank,
+                       [](const PlanRank& entry, uint32_t wanted) { return entry.rank < wanted; });
+  return static_cast<uint32_t>(found - plan_->ranks.begin());
+}
+
+}  // namespace reshard
