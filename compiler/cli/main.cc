@@ -12,6 +12,7 @@
 #include "compiler/cli/compile_command.h"
 #include "compiler/cli/diff_command.h"
 #include "compiler/cli/exit_code.h"
+#include "compiler/cli/explain_command.h"
 #include "compiler/cli/file_system.h"
 #include "compiler/cli/show_command.h"
 #include "compiler/cli/simulate_command.h"
@@ -21,8 +22,8 @@
 namespace reshard {
 namespace {
 
-constexpr std::array<std::string_view, 6> kCommands = {"compile", "check",    "show",
-                                                       "verify",  "simulate", "diff"};
+constexpr std::array<std::string_view, 7> kCommands = {"compile",  "check", "show",   "verify",
+                                                       "simulate", "diff",  "explain"};
 
 constexpr const char* kExamples = R"(Examples:
   reshardc train.json infer.json topo.json -o plan.fb    compile a plan
@@ -33,6 +34,7 @@ constexpr const char* kExamples = R"(Examples:
   reshardc verify plan.fb --inputs train.json infer.json topo.json
   reshardc simulate plan.fb --trace trace.json           how long it takes, event by event
   reshardc diff old.fb new.fb --fail-if 'time>+5%,coverage'
+  reshardc explain plan.fb --rank 37 --param w --at 0,3  from which rank, on which way, when
 
 Exit status: 0 yes or done; 1 the answer is no; 2 usage, or input that cannot be judged; 3 our bug.)";
 
@@ -44,6 +46,7 @@ struct Request {
   VerifyArgs verify;
   SimulateArgs simulate;
   DiffArgs diff;
+  ExplainArgs explain;
 };
 
 // `reshardc A B T` is `reshardc compile A B T`. A file called like a command is written ./show.
@@ -100,6 +103,9 @@ int Run(int argc, char** argv) {
   DeclareDiff(add(kCommands[5], "say in what two plans differ",
                   [&] { return RunDiff(request.diff, files, std::cout, std::cerr); }),
               &request.diff);
+  DeclareExplain(add(kCommands[6], "say where an element comes from, or what passes a NIC",
+                     [&] { return RunExplain(request.explain, files, std::cout, std::cerr); }),
+                 &request.explain);
 
   std::vector<std::string> words = WithCommand(argc, argv);
   try {

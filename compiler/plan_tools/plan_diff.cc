@@ -123,6 +123,18 @@ std::map<std::string, std::string> OptionsOf(const Plan& plan) {
   return {plan.header.options.begin(), plan.header.options.end()};
 }
 
+// How many items both sorted lists have, equal ones as often as in both.
+int64_t CountCommon(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  int64_t common = 0;
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    const int order = a[i].compare(b[j]);
+    if (order == 0) ++common;
+    if (order <= 0) ++i;
+    if (order >= 0) ++j;
+  }
+  return common;
+}
+
 std::vector<TableChange> DiffTables(const Plan& before, const Plan& after) {
   CanonicalPlan a = Canonicalize(before);
   CanonicalPlan b = Canonicalize(after);
@@ -132,11 +144,9 @@ std::vector<TableChange> DiffTables(const Plan& before, const Plan& after) {
     std::vector<std::string>& has = b.sections[s].items;
     std::sort(had.begin(), had.end());
     std::sort(has.begin(), has.end());
-    std::vector<std::string> common;
-    std::set_intersection(had.begin(), had.end(), has.begin(), has.end(),
-                          std::back_inserter(common));
-    const TableChange change{a.sections[s].name, static_cast<int64_t>(had.size() - common.size()),
-                             static_cast<int64_t>(has.size() - common.size())};
+    const int64_t common = CountCommon(had, has);
+    const TableChange change{a.sections[s].name, static_cast<int64_t>(had.size()) - common,
+                             static_cast<int64_t>(has.size()) - common};
     if (change.only_before + change.only_after > 0) changes.push_back(change);
   }
   return changes;

@@ -44,12 +44,15 @@ std::optional<std::vector<int64_t>> MatchHoles(const NamePattern& pattern, std::
 
 // Loop values with those holes. Holes of tensor names are one loop variable each, or constants; a
 // hole that mixes several is searched for by trying the values of its loops.
-std::optional<std::vector<int64_t>> SolveLoops(const PlanSuper& super, std::string_view name) {
-  const std::optional<std::vector<int64_t>> holes = MatchHoles(super.name, name);
+std::optional<std::vector<int64_t>> SolveLoops(const NamePattern& pattern,
+                                               const std::vector<int64_t>& loop_begin,
+                                               const std::vector<int64_t>& loop_extent,
+                                               std::string_view name) {
+  const std::optional<std::vector<int64_t>> holes = MatchHoles(pattern, name);
   if (!holes) return std::nullopt;
-  std::vector<int64_t> values = super.loop_begin;
+  std::vector<int64_t> values = loop_begin;
   for (size_t h = 0; h < holes->size(); ++h) {
-    const NamePattern::Hole& hole = super.name.holes[h];
+    const NamePattern::Hole& hole = pattern.holes[h];
     for (size_t i = 0; i < hole.coef.size(); ++i) {
       if (hole.coef[i] == 0) continue;
       if (((*holes)[h] - hole.base) % hole.coef[i] != 0) return std::nullopt;
@@ -57,12 +60,11 @@ std::optional<std::vector<int64_t>> SolveLoops(const PlanSuper& super, std::stri
     }
   }
   for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] < super.loop_begin[i] ||
-        values[i] >= super.loop_begin[i] + super.loop_extent[i]) {
+    if (values[i] < loop_begin[i] || values[i] >= loop_begin[i] + loop_extent[i]) {
       return std::nullopt;
     }
   }
-  if (super.name.Instance(values) != name) return std::nullopt;
+  if (pattern.Instance(values) != name) return std::nullopt;
   return values;
 }
 
@@ -159,10 +161,41 @@ std::vector<TensorPlace> WithAxis(const std::vector<TensorPlace>& boxes,
 
 std::optional<TensorId> FindTensor(const Plan& plan, std::string_view name) {
   for (uint32_t s = 0; s < plan.supers.size(); ++s) {
-    std::optional<std::vector<int64_t>> values = SolveLoops(plan.supers[s], name);
+    std::optional<std::vector<int64_t>> values = SolveLoops(
+        plan.supers[s].name, plan.supers[s].loop_begin, plan.supers[s].loop_extent, name);
     if (values) return TensorId{s, *std::move(values)};
   }
   return std::nullopt;
+}
+
+std::optional<ParamId> FindParam(const Plan& plan, PlanSide side, Rank rank,
+                                 std::string_view name) {
+  for (uint32_t f = 0; f < plan.families.size(); ++f) {
+    const PlanFamily& family = plan.families[f];
+    if (family.side != side || !Contains(plan.rank_sets[family.rank_set], rank)) continue;
+    std::vector<const NamePattern*> patterns = {&family.name};
+    for (const NamePattern& share : family.shares) patterns.push_back(&share);
+    for (const NamePattern* pattern : patterns) {
+      const auto values = SolveLoops(*pattern, family.loop_begin, family.loop_extent, name);
+      if (!values) continue;
+      int64_t instance = 0;
+      for (size_t i = 0; i < values->size(); ++i) {
+        instance = instance * family.loop_extent[i] + (*values)[i] - family.loop_begin[i];
+      }
+      return ParamId{f, instance};
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> SomeParamNames(const Plan& plan, PlanSide side, Rank rank) {
+  std::vector<std::string> names;
+  for (const PlanFamily& family : plan.families) {
+    if (family.side != side || !Contains(plan.rank_sets[family.rank_set], rank)) continue;
+    names.push_back(family.name.Instance(family.loop_begin));
+    names.push_back(family.name.Instance(LastValues(family.loop_begin, family.loop_extent)));
+  }
+  return names;
 }
 
 std::vector<std::string> SomeTensorNames(const Plan& plan) {

@@ -22,6 +22,16 @@ std::optional<TensorId> FindTensor(const Plan& plan, std::string_view name);
 // The names of tensors for "did you mean": the first and last instance of each super-tensor.
 std::vector<std::string> SomeTensorNames(const Plan& plan);
 
+// A buffer of a rank.
+struct ParamId {
+  uint32_t family = 0;
+  int64_t instance = 0;
+};
+// The param of `rank` that has `name`, as its own or as a further one.
+std::optional<ParamId> FindParam(const Plan& plan, PlanSide side, Rank rank, std::string_view name);
+// For "did you mean": the first and last param of each family of the rank.
+std::vector<std::string> SomeParamNames(const Plan& plan, PlanSide side, Rank rank);
+
 // Indices along one dim of a tensor: begin, begin + step, ... (`count` of them).
 struct IndexRun {
   int64_t begin = 0;

@@ -1,0 +1,134 @@
+#include "compiler/cli/explain_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "compiler/cli/read_input.h"
+#include "compiler/cli/write_escaped.h"
+#include "compiler/plan_tools/print_explain.h"
+
+namespace reshard {
+namespace {
+
+// What a wrong question is answered with: "text [code]".
+using Error = std::optional<std::string>;
+
+Error CheckRank(const Plan& plan, Rank rank) {
+  RankList ranks;
+  for (const PlanRank& entry : plan.ranks) ranks.push_back(entry.rank);
+  if (Contains(ranks, rank)) return std::nullopt;
+  return "no rank " + std::to_string(rank) + " in this plan, it has " + DescribeRanks(ranks) +
+         " [unknown-rank]";
+}
+
+Error CheckIndex(const PlanFamily& family, const std::vector<int64_t>& at) {
+  bool inside = at.size() == family.shape.size();
+  for (size_t i = 0; inside && i < at.size(); ++i) {
+    inside = at[i] >= 0 && at[i] < family.shape[i];
+  }
+  if (inside) return std::nullopt;
+  std::string shape;
+  for (const int64_t extent : family.shape) {
+    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
+  }
+  return "--at is no element of a param of shape [" + shape + "] [bad-index]";
+}
+
+Error ExplainFlows(const Plan& plan, const ExplainArgs& args, std::ostream& out) {
+  if (Error error = CheckRank(plan, *args.rank)) return error;
+  FlowsReport report;
+  report.param = *args.param;
+  report.query.side = args.source ? PlanSide::kSource : PlanSide::kDestination;
+  report.query.rank = *args.rank;
+  const std::optional<ParamId> param = FindParam(plan, report.query.side, *args.rank, *args.param);
+  if (!param) {
+    return std::string("no ") + (args.source ? "source" : "destination") + " param '" +
+           *args.param + "' on rank " + std::to_string(*args.rank) +
+           DidYouMean(*args.param, SomeParamNames(plan, report.query.side, *args.rank)) +
+           " [unknown-param]";
+  }
+  report.query.param = *param;
+  if (!args.at.empty()) {
+    if (Error error = CheckIndex(plan.families[param->family], args.at)) return error;
+    report.query.at = args.at;
+  }
+  report.why = args.why;
+  report.flows = ExplainParam(plan, report.query);
+  if (args.json) {
+    PrintFlowsJson(plan, report, out);
+  } else {
+    PrintFlowsText(plan, report, args.rows, out);
+  }
+  return std::nullopt;
+}
+
+Error ExplainPassages(const Plan& plan, const ExplainArgs& args, std::ostream& out) {
+  std::string what;
+  std::vector<Passage> passages;
+  if (args.nic) {
+    std::optional<std::vector<Passage>> found = PassagesOfNic(plan, *args.nic);
+    if (!found) {
+      std::vector<std::string> names;
+      for (const PlanNic& nic : plan.nics) names.push_back(nic.name);
+      return "no NIC '" + *args.nic + "' in this plan" + DidYouMean(*args.nic, names) +
+             " [unknown-nic]";
+    }
+    what = "messages of the ranks that use " + *args.nic;
+    passages = *std::move(found);
+  } else {
+    for (const Rank rank : args.edge) {
+      if (Error error = CheckRank(plan, rank)) return error;
+    }
+    what = "rank " + std::to_string(args.edge[0]) + " to rank " + std::to_string(args.edge[1]);
+    passages = PassagesBetween(plan, args.edge[0], args.edge[1]);
+  }
+  if (args.json) {
+    PrintPassagesJson(what, passages, out);
+  } else {
+    PrintPassagesText(what, passages, args.rows, out);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void DeclareExplain(CLI::App* app, ExplainArgs* args) {
+  app->add_option("plan", args->plan, "plan file")->required();
+  CLI::Option_group* what = app->add_option_group("question");
+  CLI::Option* param = what->add_option("--param", args->param, "where this param comes from");
+  CLI::Option* rank = app->add_option("--rank", args->rank, "the rank that has the param");
+  param->needs(rank);
+  rank->needs(param);
+  app->add_option("--at", args->at, "only this element of the param, such as 3,0,7")
+      ->delimiter(',')
+      ->needs(param);
+  app->add_flag("--source", args->source, "the param of the source: where it goes")->needs(param);
+  app->add_flag("--why", args->why, "also what else might have sent it and taken it, with loads")
+      ->needs(param);
+  what->add_option("--nic", args->nic, "what passes this NIC, and when");
+  what->add_option("--edge", args->edge, "FROM TO: what one rank sends to another, and when")
+      ->expected(2);
+  what->require_option(1);
+  app->add_option("--rows", args->rows, "rows of each table, 0: all");
+  app->add_flag("--json", args->json, "print one JSON object");
+}
+
+ExitCode RunExplain(const ExplainArgs& args, FileSystem& files, std::ostream& out,
+                    std::ostream& err) {
+  const std::optional<PlanFile> file = ReadPlan(args.plan, files, err);
+  if (!file) return ExitCode::kCannotJudge;
+  const Plan& plan = file->loaded.plan;
+  std::ostringstream text;
+  const Error error =
+      args.param ? ExplainFlows(plan, args, text) : ExplainPassages(plan, args, text);
+  if (error) {
+    err << ShownPath(args.plan) << ": error: " << EscapeForTerminal(*error) << "\n";
+    return ExitCode::kCannotJudge;
+  }
+  WriteEscaped(text.str(), out);
+  return ExitCode::kYes;
+}
+
+}  // namespace reshard

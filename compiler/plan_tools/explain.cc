@@ -1,0 +1,366 @@
+#include "compiler/plan_tools/explain.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "compiler/plan_tools/loads.h"
+#include "runtime/plan/program.h"
+
+namespace reshard {
+namespace {
+
+// Ranges [begin, begin + extent) of the dims of a super-tensor.
+using Box = std::vector<PlanInterval>;
+
+// Finds the indices of a place's dims at an instance, and at an offset unless it is negative.
+class PlaceSearch {
+ public:
+  PlaceSearch(const Plan& plan, const PlanPlace& place)
+      : place_(place),
+        dims_(plan.place_dims.data() + place.first_dim),
+        count_(plan.supers[place.super].dims.size()) {
+    for (size_t d = 0; d < count_; ++d) order_.push_back(d);
+    // Instances first, then the widest strides: what is left then bounds the next index closely.
+    const auto width = [&](size_t d) {
+      return std::pair(Absolute(dims_[d].instance_stride), Absolute(dims_[d].stride_bytes));
+    };
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](size_t a, size_t b) { return width(a) > width(b); });
+  }
+
+  // The box of the place's elements in `instance` (at `offset_bytes`, unless that is negative).
+  std::optional<Box> Find(int64_t instance, int64_t offset_bytes) {
+    box_.assign(count_, {});
+    for (size_t d = 0; d < count_; ++d) box_[d] = {dims_[d].begin, dims_[d].extent};
+    whole_ = offset_bytes < 0;
+    if (!Search(0, instance - place_.base_instance, offset_bytes - place_.base_bytes)) {
+      return std::nullopt;
+    }
+    return box_;
+  }
+
+ private:
+  static int64_t Absolute(int64_t value) { return value < 0 ? -value : value; }
+
+  // The dims from `step` of the order on, with what is left of both distances.
+  bool Search(size_t step, int64_t instance, int64_t offset) {
+    if (step == count_) return instance == 0 && (whole_ || offset == 0);
+    const size_t d = order_[step];
+    const PlanDimRange& range = dims_[d];
+    if (range.extent == 1 || (whole_ && range.instance_stride == 0)) {
+      return Search(step + 1, instance, offset);
+    }
+    // What later dims can reach of this dim's kind of distance.
+    const bool by_instance = range.instance_stride != 0;
+    const int64_t stride = by_instance ? range.instance_stride : range.stride_bytes;
+    const int64_t left = by_instance ? instance : offset;
+    int64_t low = 0;
+    int64_t high = 0;
+    for (size_t later = step + 1; later < count_; ++later) {
+      const PlanDimRange& next = dims_[order_[later]];
+      const int64_t reach =
+          (next.extent - 1) * (by_instance ? next.instance_stride : next.stride_bytes);
+      (reach < 0 ? low : high) += reach;
+    }
+    // Indices whose rest lies in [low, high]: candidates around left / stride.
+    const int64_t spread = stride == 0 ? range.extent : (high - low) / Absolute(stride) + 1;
+    const int64_t middle = stride == 0 ? 0 : (left - low) / stride;
+    const int64_t first = std::max<int64_t>(0, middle - spread);
+    const int64_t last = std::min(range.extent - 1, middle + spread);
+    for (int64_t i = first; i <= last; ++i) {
+      const int64_t rest = left - i * stride;
+      if (rest < low || rest > high) continue;
+      box_[d] = {range.begin + i, 1};
+      if (Search(step + 1, instance - i * range.instance_stride, offset - i * range.stride_bytes)) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  const PlanPlace& place_;
+  const PlanDimRange* dims_;
+  size_t count_;
+  std::vector<size_t> order_;
+  Box box_;
+  bool whole_ = false;
+};
+
+int64_t OffsetOf(const PlanFamily& family, const std::vector<int64_t>& at) {
+  int64_t index = 0;
+  for (size_t i = 0; i < at.size(); ++i) index = index * family.shape[i] + at[i];
+  return index * DTypeBytes(family.dtype);
+}
+
+std::optional<Box> Overlap(const Plan& plan, const PlanCell& cell, const Box& box) {
+  Box overlap;
+  for (size_t d = 0; d < box.size(); ++d) {
+    const PlanInterval& range = plan.intervals[plan.cell_dims[cell.first_dim + d]];
+    const int64_t begin = std::max(range.begin, box[d].begin);
+    const int64_t end = std::min(range.begin + range.extent, box[d].begin + box[d].extent);
+    if (begin >= end) return std::nullopt;
+    overlap.push_back({begin, end - begin});
+  }
+  return overlap;
+}
+
+// First byte of the cell's element at the low (or high) corner of `box`, in the cell.
+int64_t ByteInCell(const Plan& plan, const PlanCell& cell, const Box& box, bool high) {
+  int64_t index = 0;
+  for (size_t d = 0; d < box.size(); ++d) {
+    const PlanInterval& range = plan.intervals[plan.cell_dims[cell.first_dim + d]];
+    const int64_t step = box[d].begin - range.begin + (high ? box[d].extent - 1 : 0);
+    index = index * range.extent + step;
+  }
+  return index * DTypeBytes(plan.supers[cell.super].dtype);
+}
+
+int64_t CellBytes(const Plan& plan, const PlanCell& cell) {
+  int64_t bytes = DTypeBytes(plan.supers[cell.super].dtype);
+  for (size_t d = 0; d < plan.supers[cell.super].dims.size(); ++d) {
+    bytes *= plan.intervals[plan.cell_dims[cell.first_dim + d]].extent;
+  }
+  return bytes;
+}
+
+// Name and index range of the tensor elements of `box`.
+void NameElements(const PlanSuper& super, const Box& box, Flow* flow) {
+  const size_t loops = super.loop_begin.size();
+  std::vector<std::pair<int64_t, int64_t>> axes(loops + super.shape.size());
+  for (size_t d = 0; d < box.size(); ++d) {
+    auto& [first, last] = axes[super.dims[d].axis];
+    first += box[d].begin * super.dims[d].weight;
+    last += (box[d].begin + box[d].extent - 1) * super.dims[d].weight;
+  }
+  std::vector<int64_t> values;
+  for (size_t i = 0; i < loops; ++i) values.push_back(axes[i].first);
+  flow->tensor = super.name.Instance(values);
+  flow->index.assign(axes.begin() + static_cast<std::ptrdiff_t>(loops), axes.end());
+}
+
+class Explanation {
+ public:
+  Explanation(const Plan& plan, const ParamQuery& query) : plan_(plan), query_(query) {
+    for (const PlanSite& site : plan.sites) domain_of_[site.rank] = site.domain;
+  }
+
+  std::vector<Flow> Run() {
+    const PlanFamily& family = plan_.families[query_.param.family];
+    const int64_t offset = query_.at ? OffsetOf(family, *query_.at) : -1;
+    std::vector<std::pair<uint32_t, Box>> boxes;  // super-tensor and its elements asked for
+    for (const PlanPlace& place : plan_.places) {
+      if (place.family != query_.param.family) continue;
+      std::optional<Box> box = PlaceSearch(plan_, place).Find(query_.param.instance, offset);
+      if (box) boxes.emplace_back(place.super, *std::move(box));
+    }
+    for (uint32_t c = 0; c < plan_.classes.size(); ++c) {
+      const PlanClass& cls = plan_.classes[c];
+      const bool source = query_.side == PlanSide::kSource;
+      if (!Contains(plan_.rank_sets[source ? cls.holders : cls.needers], query_.rank)) continue;
+      int64_t begin = 0;
+      for (uint32_t i = 0; i < cls.cell_count; ++i) {
+        const PlanCell& cell = plan_.cells[cls.first_cell + i];
+        for (const auto& [super, box] : boxes) {
+          if (super != cell.super) continue;
+          const std::optional<Box> overlap = Overlap(plan_, cell, box);
+          if (overlap) AddFlows(c, cell, begin, *overlap);
+        }
+        begin += CellBytes(plan_, cell);
+      }
+    }
+    const auto key = [](const Flow& flow) {
+      return std::tie(flow.tensor, flow.index, flow.path, flow.tree, flow.first_round);
+    };
+    std::sort(flows_.begin(), flows_.end(),
+              [&](const Flow& a, const Flow& b) { return key(a) < key(b); });
+    return std::move(flows_);
+  }
+
+ private:
+  // The flows of `box`, a part of a cell whose bytes begin at `cell_begin` of the class.
+  void AddFlows(uint32_t cls, const PlanCell& cell, int64_t cell_begin, const Box& box) {
+    Flow flow;
+    flow.cls = cls;
+    NameElements(plan_.supers[cell.super], box, &flow);
+    flow.bytes = DTypeBytes(plan_.supers[cell.super].dtype);
+    for (const PlanInterval& range : box) flow.bytes *= range.extent;
+    const int64_t begin = cell_begin + ByteInCell(plan_, cell, box, false);
+    const int64_t end = cell_begin + ByteInCell(plan_, cell, box, true) +
+                        DTypeBytes(plan_.supers[cell.super].dtype);
+    for (uint32_t s = 0; s < plan_.streams.size(); ++s) {
+      int64_t piece_begin = 0;  // in the stream
+      for (uint32_t p = 0; p < plan_.streams[s].piece_count; ++p) {
+        const PlanPiece& piece = plan_.pieces[plan_.streams[s].first_piece + p];
+        const int64_t low = std::max(begin, piece.begin);
+        const int64_t high = std::min(end, piece.begin + piece.extent);
+        if (piece.cls == cls && low < high) {
+          AddTrees(flow, s, piece_begin + low - piece.begin, piece_begin + high - piece.begin);
+        }
+        piece_begin += piece.extent;
+      }
+    }
+  }
+
+  // Bytes [begin, end) of the stream.
+  void AddTrees(Flow flow, uint32_t stream, int64_t begin, int64_t end) {
+    flow.stream = stream;
+    flow.local = plan_.streams[stream].local;
+    const RankList& needers = plan_.rank_sets[plan_.classes[flow.cls].needers];
+    for (uint32_t t = 0; t < plan_.trees.size(); ++t) {
+      const PlanTree& tree = plan_.trees[t];
+      if (tree.stream != stream) continue;
+      for (uint32_t position = 0; position < tree.member_count; ++position) {
+        const Rank lander = plan_.tree_members[tree.first_member + position];
+        flow.destinations.clear();
+        for (const Rank rank : needers) {
+          const bool served = domain_of_[rank] == domain_of_[lander];
+          const bool wanted = query_.side == PlanSide::kSource || rank == query_.rank;
+          if (served && wanted) flow.destinations.push_back(rank);
+        }
+        if (flow.destinations.empty()) continue;
+        flow.tree = t;
+        flow.path = PathTo(tree, position);
+        AddInjects(flow, begin, end, TreeDepth(tree.kind, position));
+      }
+    }
+  }
+
+  std::vector<Rank> PathTo(const PlanTree& tree, uint32_t position) const {
+    std::vector<Rank> path = {plan_.tree_members[tree.first_member + position]};
+    while (position > 0) {
+      position = TreeParent(tree.kind, position);
+      path.push_back(plan_.tree_members[tree.first_member + position]);
+    }
+    std::reverse(path.begin(), path.end());
+    return path;
+  }
+
+  void AddInjects(Flow flow, int64_t begin, int64_t end, uint32_t depth) {
+    std::set<Rank> sources;
+    bool found = false;
+    for (const PlanInject& inject : plan_.injects) {
+      if (inject.tree != flow.tree || inject.begin >= end ||
+          inject.begin + inject.extent <= begin) {
+        continue;
+      }
+      sources.insert(inject.source);
+      const uint32_t round = inject.round + depth;
+      flow.first_round = found ? std::min(flow.first_round, round) : round;
+      flow.last_round = found ? std::max(flow.last_round, round) : round;
+      found = true;
+    }
+    flow.sources.assign(sources.begin(), sources.end());
+    flows_.push_back(std::move(flow));
+  }
+
+  const Plan& plan_;
+  const ParamQuery& query_;
+  std::map<Rank, uint32_t> domain_of_;
+  std::vector<Flow> flows_;
+};
+
+std::vector<Alternative> AlternativesOf(const Plan& plan, const RankList& ranks,
+                                        const RankList& chosen, bool sends) {
+  const PlanLoads loads = ComputeLoads(plan);
+  std::vector<Alternative> found;
+  for (size_t s = 0; s < plan.sites.size(); ++s) {
+    const PlanSite& site = plan.sites[s];
+    if (!Contains(ranks, site.rank)) continue;
+    found.push_back({site.rank, plan.domains[site.domain].name,
+                     sends ? loads.sites[s].send_bytes : loads.sites[s].receive_bytes,
+                     Contains(chosen, site.rank)});
+  }
+  return found;
+}
+
+const PlanSite* SiteOf(const Plan& plan, Rank rank) {
+  for (const PlanSite& site : plan.sites) {
+    if (site.rank == rank) return &site;
+  }
+  return nullptr;
+}
+
+// Every network message of the plan that `wanted` accepts.
+template <class Wanted>
+std::vector<Passage> PassagesWhere(const Plan& plan, const Wanted& wanted) {
+  std::map<Rank, uint32_t> domain_of;
+  for (const PlanSite& site : plan.sites) domain_of[site.rank] = site.domain;
+  // The slices of (tree, round): injects of several sources are one slice from the head on.
+  std::map<std::pair<uint32_t, uint32_t>, std::pair<int64_t, int64_t>> slices;
+  std::vector<Passage> found;
+  const auto add = [&](const Passage& passage) {
+    if (domain_of[passage.from] == domain_of[passage.to]) return;
+    if (wanted(passage)) found.push_back(passage);
+  };
+  for (const PlanInject& inject : plan.injects) {
+    const PlanTree& tree = plan.trees[inject.tree];
+    add({inject.round, inject.source, plan.tree_members[tree.first_member], inject.tree,
+         inject.begin, inject.extent});
+    const auto [slice, added] =
+        slices.try_emplace({inject.tree, inject.round}, inject.begin, inject.begin + inject.extent);
+    slice->second.first = std::min(slice->second.first, inject.begin);
+    slice->second.second = std::max(slice->second.second, inject.begin + inject.extent);
+  }
+  for (const auto& [slice, range] : slices) {
+    const PlanTree& tree = plan.trees[slice.first];
+    for (uint32_t position = 1; position < tree.member_count; ++position) {
+      const uint32_t parent = TreeParent(tree.kind, position);
+      add({slice.second + TreeDepth(tree.kind, position),
+           plan.tree_members[tree.first_member + parent],
+           plan.tree_members[tree.first_member + position], slice.first, range.first,
+           range.second - range.first});
+    }
+  }
+  std::sort(found.begin(), found.end(), [](const Passage& a, const Passage& b) {
+    return std::tie(a.round, a.tree, a.from, a.to, a.begin) <
+           std::tie(b.round, b.tree, b.from, b.to, b.begin);
+  });
+  return found;
+}
+
+}  // namespace
+
+std::vector<Flow> ExplainParam(const Plan& plan, const ParamQuery& query) {
+  return Explanation(plan, query).Run();
+}
+
+std::vector<Alternative> SourceAlternatives(const Plan& plan, const Flow& flow) {
+  return AlternativesOf(plan, plan.rank_sets[plan.classes[flow.cls].holders], flow.sources, true);
+}
+
+std::vector<Alternative> LanderAlternatives(const Plan& plan, const Flow& flow) {
+  const PlanSite* lander = SiteOf(plan, flow.path.back());
+  if (lander == nullptr || flow.local) return {};
+  RankList ranks;
+  for (const PlanSite& site : plan.sites) {
+    if (site.domain == lander->domain) ranks.push_back(site.rank);
+  }
+  return AlternativesOf(plan, ranks, {flow.path.back()}, false);
+}
+
+std::vector<Passage> PassagesBetween(const Plan& plan, Rank from, Rank to) {
+  return PassagesWhere(
+      plan, [&](const Passage& passage) { return passage.from == from && passage.to == to; });
+}
+
+std::optional<std::vector<Passage>> PassagesOfNic(const Plan& plan, const std::string& nic) {
+  uint32_t index = kNoId;
+  for (uint32_t n = 0; n < plan.nics.size(); ++n) {
+    if (plan.nics[n].name == nic) index = n;
+  }
+  if (index == kNoId) return std::nullopt;
+  std::set<Rank> ranks;
+  for (const PlanSite& site : plan.sites) {
+    if (std::find(site.nics.begin(), site.nics.end(), index) != site.nics.end()) {
+      ranks.insert(site.rank);
+    }
+  }
+  return PassagesWhere(plan, [&](const Passage& passage) {
+    return ranks.contains(passage.from) || ranks.contains(passage.to);
+  });
+}
+
+}  // namespace reshard
