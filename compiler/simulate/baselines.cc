@@ -41,7 +41,8 @@ int64_t TensorBytes(const PlanSuper& super) {
 
 class Rules {
  public:
-  Rules(const Plan& plan, int64_t round_cost_ns) : plan_(plan), round_cost_ns_(round_cost_ns) {
+  Rules(const Plan& plan, int64_t round_cost_ns)
+      : plan_(plan), hop_cost_ns_(round_cost_ns + plan.fabric.latency_ns) {
     for (const PlanSite& site : plan.sites) domain_of_rank_[site.rank] = site.domain;
     for (const PlanClass& cls : plan.classes) {
       const RankList& holders = plan.rank_sets[cls.holders];
@@ -172,7 +173,7 @@ class Rules {
   Baseline Result(BaselineKind kind, const RuleLoads& loads, int64_t hops, int64_t buffer) const {
     const int64_t busiest_ns = loads.BusiestPortNs();
     const int64_t nic_bytes = loads.MostNicBytes();
-    return {kind, PipelineNs(busiest_ns, nic_bytes, hops, round_cost_ns_), busiest_ns, nic_bytes,
+    return {kind, PipelineNs(busiest_ns, nic_bytes, hops, hop_cost_ns_), busiest_ns, nic_bytes,
             buffer};
   }
 
@@ -212,7 +213,7 @@ class Rules {
   }
 
   const Plan& plan_;
-  const int64_t round_cost_ns_;
+  const int64_t hop_cost_ns_;
   std::map<uint32_t, uint32_t> domain_of_rank_;
   uint32_t root_ = UINT32_MAX;  // the first rank that holds anything
   RankList holders_, needers_;  // of anything

@@ -19,7 +19,8 @@ Baseline Of(const Plan& plan, BaselineKind kind, int64_t round_cost_ns = 0) {
 }
 
 TEST_CASE("4096 bytes that two ranks hold and three domains of two need") {
-  const Plan plan = testing::ReplicatedPlan();
+  Plan plan = testing::ReplicatedPlan();
+  plan.fabric.latency_ns = 0;
   // Rank 0 has everything and sends it once around the domains.
   CHECK(Of(plan, BaselineKind::kSingleRing).time_ns == 4096);
   CHECK(Of(plan, BaselineKind::kSingleRing).buffer_bytes == 4096);
@@ -33,10 +34,13 @@ TEST_CASE("4096 bytes that two ranks hold and three domains of two need") {
   CHECK(Of(plan, BaselineKind::kDirect, 8).time_ns == 3 * 4096 + 8);
   CHECK(Of(plan, BaselineKind::kDomainChains, 8).time_ns == (32 + 3 - 1) * (4096 / 32 + 8));
   CHECK(Of(plan, BaselineKind::kDomainChains, 8).busiest_port_ns == 4096);
+  plan.fabric.latency_ns = 5;
+  CHECK(Of(plan, BaselineKind::kDomainChains, 3).time_ns == (32 + 3 - 1) * (4096 / 32 + 8));
 }
 
 TEST_CASE("rows on two ranks, columns on four: tiles are whole, so each gets all of the matrix") {
-  const Plan plan = testing::ToyPlan();
+  Plan plan = testing::ToyPlan();
+  plan.fabric.latency_ns = 0;
   // 8 x 8 floats, 128 bytes a source: each of four needs both tiles, or half a column block of
   // each.
   CHECK(Of(plan, BaselineKind::kWholeTiles).time_ns == 4 * 128);
