@@ -165,14 +165,21 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
                     &out->routing)) {
     return false;
   }
-  if (last == Stage::kRouting) return true;
+  // What routing chooses by an estimate is settled by schedules.
+  const bool settled = options.route.heads != 0;
+  if (last == Stage::kRouting && settled) return true;
 
   enter(Stage::kSchedule);
   if (!BuildSchedule(out->transfers, out->topology, out->routing, options.schedule, diags,
                      &out->schedule)) {
     return false;
   }
-  if (last == Stage::kSchedule) return true;
+  if (!settled) {
+    out->candidates =
+        KeepBestCandidate({&out->layouts.table, &out->transfers, &out->topology, options.schedule},
+                          &out->routing, &out->schedule);
+  }
+  if (last == Stage::kRouting || last == Stage::kSchedule) return true;
 
   enter(Stage::kPlan);
   PlanInputs inputs;

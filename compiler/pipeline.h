@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/candidates.h"
 #include "compiler/diag/diagnostics.h"
 #include "compiler/frontend/layout_spec.h"
 #include "compiler/frontend/topo_spec.h"
@@ -45,6 +46,7 @@ struct Compilation {
   TransferSet transfers;
   Routing routing;
   Schedule schedule;
+  std::vector<Candidate> candidates;  // what was scheduled to choose from; empty if nothing was
   Plan plan;
   std::vector<uint8_t> bytes;
 };

@@ -10,10 +10,23 @@
 #include "compiler/dump_stage.h"
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/summary.h"
+#include "compiler/plan_tools/text_table.h"
 #include "compiler/plan_tools/units.h"
 
 namespace reshard {
 namespace {
+
+// A line for each schedule that was made to choose from; with heads given there was no choice.
+void PrintCandidates(const std::vector<Candidate>& candidates, std::ostream& out) {
+  TextTable table({"", ">heads", ">depth", ">rounds", ">time", ">injects", ">staging"});
+  for (const Candidate& candidate : candidates) {
+    table.Add({candidate.kept ? "kept" : "", std::to_string(candidate.heads),
+               std::to_string(candidate.depth), FormatCount(candidate.rounds),
+               FormatNanoseconds(candidate.predicted_ns), FormatCount(candidate.injects),
+               FormatBinary(candidate.staging_bytes)});
+  }
+  table.Print(0, out);
+}
 
 // An option that is a size with a unit.
 void AddBytes(CLI::App* app, const std::string& name, int64_t* bytes, const std::string& help) {
@@ -57,6 +70,7 @@ void DeclareCompile(CLI::App* app, CompileArgs* args) {
       ->type_name("STAGE");
   app->add_option("--max-errors", args->max_errors, "errors to print, 0: all");
   app->add_flag("--json", args->json, "print the summary as one JSON object");
+  app->add_flag("-v,--verbose", args->verbose, "also print the candidates that were scheduled");
 }
 
 ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& out,
@@ -105,6 +119,9 @@ ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& ou
     PrintSummary(compilation.plan, summary, plan_bytes, text);
   }
   WriteEscaped(text.str(), report);
+  if (args.verbose && !compilation.candidates.empty()) {
+    PrintCandidates(compilation.candidates, err);
+  }
   return ExitCode::kYes;
 }
 
