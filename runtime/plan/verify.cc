@@ -2,8 +2,10 @@
 
 #include <array>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "runtime/plan/program.h"
 #include "runtime/plan/verify_cells.h"
 #include "runtime/plan/verify_facts.h"
 #include "runtime/plan/verify_log.h"
@@ -74,7 +76,8 @@ VerifyReport VerifyPlan(const Plan& plan, const VerifyOptions& options) {
   return log.Take();
 }
 
-VerifyReport VerifyRank(const Plan& plan, uint32_t rank, const VerifyOptions& options) {
+VerifyReport VerifyRank(const Plan& plan, uint32_t rank, const VerifyOptions& options,
+                        Program* program) {
   VerifyLog log(options);
   VerifyParams(plan, rank, &log);
   if (log.clean()) VerifyNames(plan, rank, &log);
@@ -84,8 +87,9 @@ VerifyReport VerifyRank(const Plan& plan, uint32_t rank, const VerifyOptions& op
   const VerifyFacts facts(plan);
   const uint32_t rank_index = facts.index().RankIndex(plan, rank);
   if (rank_index == kNoId || !log.Charge(ProgramSteps(plan, facts, rank_index))) return log.Take();
-  const Program program = ExpandProgram(plan, facts.index(), rank);
-  VerifyPrograms(plan, facts, {&program, 1}, &log);
+  Program expanded = ExpandProgram(plan, facts.index(), rank);
+  VerifyPrograms(plan, facts, {&expanded, 1}, &log);
+  if (program != nullptr) *program = std::move(expanded);
   return log.Take();
 }
 

@@ -15,6 +15,8 @@
 
 namespace reshard {
 
+struct Program;
+
 enum class VerifyRule : uint16_t {
 #define RESHARD_RULE(name, text, meaning) name,
 #include "runtime/plan/verify_rules.def"
@@ -48,7 +50,9 @@ struct VerifyReport {
 // the cost of expanding a rank rests on both.
 VerifyReport VerifyBounds(const Plan& plan, const VerifyOptions& options);
 // Local rules of one rank: its params covered exactly once, its slots, its order of operations.
-VerifyReport VerifyRank(const Plan& plan, uint32_t rank, const VerifyOptions& options);
+// Puts the rank's program, if its rules got that far, into `program` unless null.
+VerifyReport VerifyRank(const Plan& plan, uint32_t rank, const VerifyOptions& options,
+                        Program* program = nullptr);
 // Everything.
 VerifyReport VerifyPlan(const Plan& plan, const VerifyOptions& options);
 
