@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <sstream>
+#include <vector>
 
 #include "compiler/cli/read_input.h"
 #include "compiler/cli/write_escaped.h"
@@ -10,6 +11,7 @@
 #include "compiler/plan_tools/show_points.h"
 #include "compiler/plan_tools/show_program.h"
 #include "compiler/plan_tools/show_tensor.h"
+#include "compiler/plan_tools/show_traffic.h"
 #include "compiler/plan_tools/tensor_places.h"
 
 namespace reshard {
@@ -22,6 +24,18 @@ bool Show(const PlanFile& file, const ShowArgs& args, std::ostream& out) {
     PrintCanonical(Canonicalize(plan), out);
     return true;
   }
+  if (args.ranks) {
+    args.json ? ShowRanksJson(plan, out) : ShowRanksText(plan, args.rows, out);
+    return true;
+  }
+  if (args.messages) {
+    args.json ? ShowMessagesJson(plan, out) : ShowMessagesText(plan, args.rows, out);
+    return true;
+  }
+  if (!args.dot.empty()) {
+    ShowDot(plan, args.dot == "ranks" ? DotNodes::kRanks : DotNodes::kDomains, out);
+    return true;
+  }
   if (args.points) {
     ShowPoints(plan, args.source_points ? PlanSide::kSource : PlanSide::kDestination, args.rank,
                out);
@@ -31,6 +45,7 @@ bool Show(const PlanFile& file, const ShowArgs& args, std::ostream& out) {
     return args.json ? ShowTensorJson(plan, *args.tensor, out)
                      : ShowTensorText(plan, *args.tensor, args.rows, out);
   }
+  if (args.steps) return ShowProgramSteps(plan, *args.rank, out);
   if (args.rank) {
     return args.json ? ShowProgramJson(plan, *args.rank, out)
                      : ShowProgramText(plan, *args.rank, args.rows, out);
@@ -61,11 +76,26 @@ void DeclareShow(CLI::App* app, ShowArgs* args) {
   app->add_flag("--source-points", args->source_points, "with --points: of the source")
       ->needs(points);
   tensor->excludes(rank)->excludes(points);
-  app->add_flag("--canonical", args->canonical,
-                "everything that the plan says, in an order of its own: for git diff")
-      ->excludes(rank)
-      ->excludes(tensor)
-      ->excludes(points);
+  CLI::Option* steps =
+      app->add_flag("--steps", args->steps, "with --rank: its program round by round, whole")
+          ->needs(rank);
+  CLI::Option* ranks = app->add_flag("--ranks", args->ranks, "a row for every rank");
+  CLI::Option* messages =
+      app->add_flag("--messages", args->messages, "how many network messages of which size");
+  CLI::Option* dot =
+      app->add_option("--dot", args->dot, "bytes between ranks or domains, for Graphviz")
+          ->check(CLI::IsMember({"ranks", "domains"}));
+  CLI::Option* canonical =
+      app->add_flag("--canonical", args->canonical,
+                    "everything that the plan says, in an order of its own: for git diff");
+  const std::vector<CLI::Option*> alone = {ranks, messages, dot, canonical};
+  for (CLI::Option* option : alone) {
+    option->excludes(rank)->excludes(tensor)->excludes(points);
+    for (CLI::Option* other : alone) {
+      if (other != option) option->excludes(other);
+    }
+  }
+  steps->excludes(points);
   app->add_option("--rows", args->rows, "rows of each table, 0: all");
   app->add_flag("--json", args->json, "print one JSON object");
 }

@@ -23,8 +23,12 @@ struct ShowArgs {
   std::optional<std::string> tensor;
   bool points = false;
   bool source_points = false;  // of the source's params instead of the destination's
-  bool canonical = false;      // everything, as text that does not depend on numbering
-  size_t rows = 16;            // of each table, 0: all
+  bool steps = false;          // of the rank, round by round
+  bool ranks = false;
+  bool messages = false;
+  std::string dot;         // "ranks" or "domains"; or empty
+  bool canonical = false;  // everything, as text that does not depend on numbering
+  size_t rows = 16;        // of each table, 0: all
   bool json = false;
 };
 

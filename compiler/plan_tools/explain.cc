@@ -283,17 +283,29 @@ const PlanSite* SiteOf(const Plan& plan, Rank rank) {
   return nullptr;
 }
 
-// Every network message of the plan that `wanted` accepts.
+// The network messages that `wanted` accepts, by round.
 template <class Wanted>
 std::vector<Passage> PassagesWhere(const Plan& plan, const Wanted& wanted) {
+  std::vector<Passage> found;
+  ForEachPassage(plan, [&](const Passage& passage) {
+    if (wanted(passage)) found.push_back(passage);
+  });
+  std::sort(found.begin(), found.end(), [](const Passage& a, const Passage& b) {
+    return std::tie(a.round, a.tree, a.from, a.to, a.begin) <
+           std::tie(b.round, b.tree, b.from, b.to, b.begin);
+  });
+  return found;
+}
+
+}  // namespace
+
+void ForEachPassage(const Plan& plan, const std::function<void(const Passage&)>& visit) {
   std::map<Rank, uint32_t> domain_of;
   for (const PlanSite& site : plan.sites) domain_of[site.rank] = site.domain;
   // The slices of (tree, round): injects of several sources are one slice from the head on.
   std::map<std::pair<uint32_t, uint32_t>, std::pair<int64_t, int64_t>> slices;
-  std::vector<Passage> found;
   const auto add = [&](const Passage& passage) {
-    if (domain_of[passage.from] == domain_of[passage.to]) return;
-    if (wanted(passage)) found.push_back(passage);
+    if (domain_of[passage.from] != domain_of[passage.to]) visit(passage);
   };
   for (const PlanInject& inject : plan.injects) {
     const PlanTree& tree = plan.trees[inject.tree];
@@ -314,14 +326,7 @@ std::vector<Passage> PassagesWhere(const Plan& plan, const Wanted& wanted) {
            range.second - range.first});
     }
   }
-  std::sort(found.begin(), found.end(), [](const Passage& a, const Passage& b) {
-    return std::tie(a.round, a.tree, a.from, a.to, a.begin) <
-           std::tie(b.round, b.tree, b.from, b.to, b.begin);
-  });
-  return found;
 }
-
-}  // namespace
 
 std::vector<Flow> ExplainParam(const Plan& plan, const ParamQuery& query) {
   return Explanation(plan, query).Run();

@@ -6,6 +6,7 @@
 #define RESHARD_COMPILER_PLAN_TOOLS_EXPLAIN_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -59,6 +60,8 @@ struct Passage {
   uint32_t tree = 0;
   int64_t begin = 0, bytes = 0;  // of the tree's stream
 };
+// Every network message, in no order that means anything but always the same.
+void ForEachPassage(const Plan& plan, const std::function<void(const Passage&)>& visit);
 // Network messages from `from` to `to`, by round.
 std::vector<Passage> PassagesBetween(const Plan& plan, Rank from, Rank to);
 // Network messages of all ranks that use the NIC, by round; nullopt when no NIC has that name.

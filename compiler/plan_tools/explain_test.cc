@@ -152,6 +152,12 @@ TEST_CASE("messages add up to the plan's network bytes") {
     }
     CHECK(bytes == named.plan.header.totals.network_bytes);
     CHECK(messages == named.plan.header.totals.messages);
+    ForEachPassage(named.plan, [&](const Passage& passage) {
+      bytes -= passage.bytes;
+      --messages;
+    });
+    CHECK(bytes == 0);
+    CHECK(messages == 0);
   }
 }
 

@@ -61,6 +61,26 @@ bool ShowProgramText(const Plan& plan, Rank rank, size_t limit, std::ostream& ou
   return true;
 }
 
+bool ShowProgramSteps(const Plan& plan, Rank rank, std::ostream& out) {
+  if (FindRank(plan, rank) == kNoId) return false;
+  const Program program = ExpandProgram(plan, BuildProgramIndex(plan), rank);
+  out << "rank " << rank << "\n";
+  for (size_t i = 0; i < program.ops.size(); ++i) {
+    const Op& op = program.ops[i];
+    if (i == 0 || program.ops[i - 1].round != op.round) out << "round " << op.round << "\n";
+    out << "  " << OpText(op.kind);
+    if (op.kind != OpKind::kPack) {
+      const bool takes = op.kind == OpKind::kRecv || op.kind == OpKind::kCopy;
+      out << (takes ? " from " : " to ") << op.peer;
+    }
+    out << " tree " << op.tree << " bytes " << Range(op.begin, op.extent);
+    if (op.kind != OpKind::kCopy) out << " arena " << op.arena_offset;
+    if (HasPeerOffset(op.kind)) out << " peer's arena " << op.peer_offset;
+    out << "\n";
+  }
+  return true;
+}
+
 bool ShowProgramJson(const Plan& plan, Rank rank, std::ostream& out) {
   const uint32_t index = FindRank(plan, rank);
   if (index == kNoId) return false;

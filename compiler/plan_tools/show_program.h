@@ -14,6 +14,8 @@ namespace reshard {
 [[nodiscard]] bool ShowProgramText(const Plan& plan, Rank rank, size_t limit, std::ostream& out);
 // Schema "reshardc-show-rank/1", every operation.
 [[nodiscard]] bool ShowProgramJson(const Plan& plan, Rank rank, std::ostream& out);
+// Every operation, one a line under the head of its round.
+[[nodiscard]] bool ShowProgramSteps(const Plan& plan, Rank rank, std::ostream& out);
 
 }  // namespace reshard
 
