@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/cli/check_command.h"
+#include "compiler/cli/command_reference.h"
 #include "compiler/cli/compile_command.h"
 #include "compiler/cli/diff_command.h"
 #include "compiler/cli/exit_code.h"
@@ -22,8 +23,8 @@
 namespace reshard {
 namespace {
 
-constexpr std::array<std::string_view, 7> kCommands = {"compile",  "check", "show",   "verify",
-                                                       "simulate", "diff",  "explain"};
+constexpr std::array<std::string_view, 9> kCommands = {
+    "compile", "check", "show", "verify", "simulate", "diff", "explain", "completion", "man"};
 
 constexpr const char* kExamples = R"(Examples:
   reshardc train.json infer.json topo.json -o plan.fb    compile a plan
@@ -47,6 +48,7 @@ struct Request {
   SimulateArgs simulate;
   DiffArgs diff;
   ExplainArgs explain;
+  CompletionArgs completion;
 };
 
 // `reshardc A B T` is `reshardc compile A B T`. A file called like a command is written ./show.
@@ -106,6 +108,10 @@ int Run(int argc, char** argv) {
   DeclareExplain(add(kCommands[6], "say where an element comes from, or what passes a NIC",
                      [&] { return RunExplain(request.explain, files, std::cout, std::cerr); }),
                  &request.explain);
+  DeclareCompletion(add(kCommands[7], "print what completes commands in bash or zsh",
+                        [&] { return RunCompletion(app, request.completion, std::cout); }),
+                    &request.completion);
+  add(kCommands[8], "print the manual page", [&] { return RunMan(app, std::cout); });
 
   std::vector<std::string> words = WithCommand(argc, argv);
   try {
