@@ -154,6 +154,17 @@ TEST_CASE("packs and copies take the memory's time, copies the fabric's") {
   CHECK(result.scaleup[2].in.busy_ns == 1000);
 }
 
+TEST_CASE("a rank packs for the very next round while this one's messages move") {
+  for (const uint32_t gap : {1U, 2U}) {
+    NetPlan net;
+    net.AddLoneRanks(2, kNic);
+    net.site(0).copy_bytes_per_s = kNic;
+    for (uint32_t s = 0; s < 4; ++s) net.AddMessage(s * gap, 0, 1, 1000);
+    // After a gap the slot of the round may still be in use: packs and messages take turns.
+    CHECK(TotalNs(net) == (gap == 1 ? 1000 + 4 * 1000 : 4 * (1000 + 1000)));
+  }
+}
+
 TEST_CASE("ranks wait for their peers but not for the others") {
   NetPlan net;
   net.AddLoneRanks(4, kNic);
