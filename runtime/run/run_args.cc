@@ -1,7 +1,7 @@
 #include "runtime/run/run_args.h"
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cstdint>
 
 namespace reshard {
 namespace {
@@ -60,7 +60,8 @@ std::optional<RunArgs> ParseRunArgs(const std::vector<std::string>& arguments, s
       app.add_option("--max-memory", max_memory_bytes,
                      "refuse a plan that needs more, e.g. 8GB or 512MiB (default: 80 % of what is "
                      "available)")
-          ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+          ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+          ->check(CLI::Range(uint64_t{0}, uint64_t{INT64_MAX}));  // -1 is read as 2^64 - 1
   app.add_flag("--json", args.json, "print one JSON object");
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
@@ -70,10 +71,7 @@ std::optional<RunArgs> ParseRunArgs(const std::vector<std::string>& arguments, s
     return std::nullopt;
   }
   args.timeout = std::chrono::nanoseconds(static_cast<int64_t>(timeout_seconds * 1e9));
-  if (max_memory->count() > 0) {
-    args.max_memory_bytes =
-        static_cast<int64_t>(std::min<uint64_t>(max_memory_bytes, uint64_t{INT64_MAX}));
-  }
+  if (max_memory->count() > 0) args.max_memory_bytes = static_cast<int64_t>(max_memory_bytes);
   return args;
 }
 

@@ -57,6 +57,9 @@ TEST_CASE("usage errors exit with 2 and say what is wrong on standard error") {
       {"a", "--timeout", "1e9"},
       {"a", "--max-memory", "many"},
       {"a", "--max-memory", "99999999999GB"},
+      {"a", "--max-memory", "99999999999999999999"},
+      {"a", "--max-memory", "-1"},
+      {"a", "--max-memory", "-5GB"},
       {"a", "--chekc"},
   };
   for (const std::vector<std::string>& arguments : wrong) {
