@@ -2,8 +2,9 @@
 //
 // A stream is an ordered run of bytes that one landing rank per domain receives ("lander"); a tree
 // is how the landers of a stream get it: the head from sources, each other lander from its parent.
-// Needers that are not the lander copy from it over the scale-up fabric. A domain that holds a
-// class itself gets a local stream: one domain, the lander is a holder that packs its own bytes.
+// The domain's needers copy from the lander, itself a needer or a rank whose NIC is less busy, over
+// the scale-up fabric. A domain that holds a class itself gets a local stream: one domain, the
+// lander is a holder that packs its own bytes.
 #ifndef RESHARD_COMPILER_ROUTE_ROUTING_H_
 #define RESHARD_COMPILER_ROUTE_ROUTING_H_
 
