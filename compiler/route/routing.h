@@ -54,12 +54,12 @@ struct PortLoad {
 
 // A cut that no schedule can beat: `bytes` must pass through all NICs of `domains` together, in one
 // direction, which takes at least bytes / bytes_per_s. Ingress of a domain: the classes that a rank
-// of it needs and no rank of it holds. Injection of a set of domains: the classes, once each, all
+// of it needs and no rank of it holds; of several domains: the sum of theirs. Injection of a set of domains: the classes, once each, all
 // of whose holders are in the set and that some rank outside needs.
 struct CutWitness {
   enum class Kind : uint8_t { kIngress, kInjection };
   Kind kind = Kind::kIngress;
-  std::vector<DomainId> domains;  // rising; ingress: one
+  std::vector<DomainId> domains;  // rising
   int64_t bytes = 0;
   int64_t bytes_per_s = 0;
 };

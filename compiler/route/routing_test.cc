@@ -88,6 +88,23 @@ TEST_CASE("witnesses count ingress per domain and injection of sole holders") {
   CHECK(WitnessNs(injection) == 2);
 }
 
+TEST_CASE("domains that share a NIC have a witness together") {
+  Job job;
+  job.AddDomain(1, kRate);
+  for (int i = 0; i < 3; ++i) job.AddDomain(1, kRate);
+  job.topology.sites[2].nics = job.topology.sites[1].nics;
+  job.topology.domains[2].nics = job.topology.domains[1].nics;
+  job.AddClass({0}, {1, 2}, {64});
+  job.AddClass({0}, {2, 3}, {32});
+  const Routing routing = Route(job);
+  REQUIRE(!routing.witnesses.empty());
+  const CutWitness& binding = routing.witnesses[0];
+  CHECK(binding.kind == CutWitness::Kind::kIngress);
+  CHECK(binding.domains == std::vector<DomainId>{1, 2});
+  CHECK(binding.bytes == 64 + 64 + 32);
+  CHECK(binding.bytes_per_s == kRate);
+}
+
 TEST_CASE("replicated needers share the landing, holders the sending") {
   Job job;
   job.AddDomain(4, kRate);

@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
+#include <numeric>
 #include <set>
 #include <tuple>
+#include <utility>
 
 namespace reshard {
 namespace {
@@ -24,6 +27,33 @@ int64_t NicRate(const Topology& topology, const std::vector<DomainId>& domains) 
 std::vector<DomainId> Minus(const std::vector<DomainId>& a, const std::vector<DomainId>& b) {
   std::vector<DomainId> result;
   std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(result));
+  return result;
+}
+
+// Sets of several domains that share NICs, directly or through others; each set rising.
+std::vector<std::vector<DomainId>> DomainsThatShareNics(const Topology& topology) {
+  std::vector<DomainId> first(topology.domains.size());  // least domain known to be connected
+  std::iota(first.begin(), first.end(), DomainId{0});
+  const auto find = [&](DomainId domain) {
+    while (first[domain] != domain) domain = first[domain];
+    return domain;
+  };
+  std::vector<DomainId> user(topology.nics.size(), kNone);
+  for (DomainId domain = 0; domain < topology.domains.size(); ++domain) {
+    for (const NicId nic : topology.domains[domain].nics) {
+      if (user[nic] == kNone) user[nic] = domain;
+      const DomainId a = find(domain), b = find(user[nic]);
+      first[std::max(a, b)] = std::min(a, b);
+    }
+  }
+  std::map<DomainId, std::vector<DomainId>> sets;
+  for (DomainId domain = 0; domain < topology.domains.size(); ++domain) {
+    sets[find(domain)].push_back(domain);
+  }
+  std::vector<std::vector<DomainId>> result;
+  for (auto& [least, domains] : sets) {
+    if (domains.size() > 1) result.push_back(std::move(domains));
+  }
   return result;
 }
 
@@ -61,6 +91,13 @@ std::vector<CutWitness> FindWitnesses(const TransferSet& transfers, const Topolo
   for (DomainId domain = 0; domain < topology.domains.size(); ++domain) {
     add(CutWitness::Kind::kIngress, {domain}, ingress[domain]);
     add(CutWitness::Kind::kInjection, {domain}, injection[domain]);
+  }
+  for (std::vector<DomainId>& domains : DomainsThatShareNics(topology)) {
+    std::erase_if(domains, [&](DomainId domain) { return ingress[domain] == 0; });
+    if (domains.size() < 2) continue;
+    int64_t bytes = 0;
+    for (const DomainId domain : domains) bytes += ingress[domain];
+    add(CutWitness::Kind::kIngress, std::move(domains), bytes);
   }
   if (all_holders.size() > 1) add(CutWitness::Kind::kInjection, all_holders, all_injection);
   std::sort(witnesses.begin(), witnesses.end(), Tighter);

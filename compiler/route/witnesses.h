@@ -1,7 +1,7 @@
 // Cut witnesses: bytes that must pass NICs in one direction, whatever the schedule.
 //
 // Ingress of a domain: the bytes that its ranks need and none of its ranks holds, over all its
-// NICs. Injection of a set of domains: the bytes, once each, whose every holder is in the set and
+// NICs. Of several domains: the sum of theirs, as each receives for itself. Injection of a set of domains: the bytes, once each, whose every holder is in the set and
 // that some rank outside needs, over all NICs of the set.
 #ifndef RESHARD_COMPILER_ROUTE_WITNESSES_H_
 #define RESHARD_COMPILER_ROUTE_WITNESSES_H_
@@ -16,7 +16,7 @@
 
 namespace reshard {
 
-// The ingress of every domain, the injection of every domain and of all domains with holders
+// The ingress of every domain and of domains that share NICs, the injection of every domain and of all domains with holders
 // together; only the kMaxWitnesses tightest, tightest first.
 inline constexpr size_t kMaxWitnesses = 64;
 std::vector<CutWitness> FindWitnesses(const TransferSet& transfers, const Topology& topology,

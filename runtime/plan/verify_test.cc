@@ -25,6 +25,21 @@ TEST_CASE("plans made by hand are right") {
   }
 }
 
+TEST_CASE("the ingress of several domains is the sum of theirs") {
+  Plan plan = testing::ReplicatedPlan();
+  plan.cuts.push_back({PlanCutKind::kIngress, {1, 2}, 8192, 4'000'000'000});
+  CHECK(Text(VerifyPlan(plan, {})) == "");
+  plan.cuts.back().bytes = 4096;  // both need the same bytes
+  const VerifyReport report = VerifyPlan(plan, {});
+  REQUIRE(report.violations.size() == 1);
+  CHECK(report.violations[0].rule == VerifyRule::kCut);
+  // A domain that holds what it needs receives nothing.
+  Plan colocated = testing::ColocatedPlan();
+  const int64_t both = colocated.cuts[0].bytes + colocated.cuts[1].bytes;
+  colocated.cuts.push_back({PlanCutKind::kIngress, {0, 1}, both, 4'000'000'000});
+  CHECK(Text(VerifyPlan(colocated, {})) == "");
+}
+
 TEST_CASE("a violation is described in one line") {
   CHECK(Describe({VerifyRule::kWriteRace, "rank 3, round 17", "recv overlaps"}) ==
         "rank 3, round 17: error: recv overlaps [write-race]");

@@ -163,22 +163,32 @@ void TotalsChecker::CheckCut(size_t c, const RankSetDomains& set_domains) {
     }
     inside[cut.domains[i]] = true;
   }
-  // Per rank set: has it ranks inside, has it ranks outside?
-  std::vector<std::pair<bool, bool>> sides(plan_.rank_sets.size(), {false, false});
+  // Per rank set: the domains inside that it has ranks in; has it ranks outside?
+  std::vector<std::vector<uint32_t>> domains_inside(plan_.rank_sets.size());
+  std::vector<bool> reaches_outside(plan_.rank_sets.size(), false);
   for (uint32_t set = 0; set < plan_.rank_sets.size(); ++set) {
     if (!log_.Charge(set_domains.Of(set).size())) return;
     for (const uint32_t domain : set_domains.Of(set)) {
-      (inside[domain] ? sides[set].first : sides[set].second) = true;
+      if (inside[domain]) {
+        domains_inside[set].push_back(domain);
+      } else {
+        reaches_outside[set] = true;
+      }
     }
   }
   if (!log_.Charge(plan_.classes.size() + plan_.sites.size())) return;
   Wide bytes = 0;
   for (const PlanClass& cls : plan_.classes) {
-    const auto [needed_inside, needed_outside] = sides[cls.needers];
-    const auto [held_inside, held_outside] = sides[cls.holders];
-    const bool passes = cut.kind == PlanCutKind::kIngress ? needed_inside && !held_inside
-                                                          : needed_outside && !held_outside;
-    if (passes) bytes += cls.bytes;
+    if (cut.kind == PlanCutKind::kInjection) {
+      if (reaches_outside[cls.needers] && !reaches_outside[cls.holders]) bytes += cls.bytes;
+      continue;
+    }
+    // Each domain inside receives for itself.
+    const std::vector<uint32_t>& holding = domains_inside[cls.holders];
+    if (!log_.Charge(domains_inside[cls.needers].size() * holding.size())) return;
+    for (const uint32_t domain : domains_inside[cls.needers]) {
+      if (std::find(holding.begin(), holding.end(), domain) == holding.end()) bytes += cls.bytes;
+    }
   }
   std::set<uint32_t> nics;
   for (const PlanSite& site : plan_.sites) {

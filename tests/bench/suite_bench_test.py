@@ -26,6 +26,12 @@ class SuiteBenchTest(unittest.TestCase):
         self.assertEqual(4, len(lines))
         self.assertIn("median", lines[3])
 
+    def test_gpus_without_nvlink_share_the_ingress_of_their_nic(self):
+        with tempfile.TemporaryDirectory() as folder:
+            row = bench.measure(PROGRAM, "pcie", folder)
+        self.assertIn("ingress of old0/gpu0,old0/gpu1", row["binding_cut"].replace(", ", ","))
+        self.assertLess(row["balance"], 1.01)
+
     def test_every_case_is_valid_input(self):
         with tempfile.TemporaryDirectory() as folder:
             for name in cases.CASES:
