@@ -4,7 +4,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -162,6 +164,10 @@ StatusOr<LoadedPlan> LoadPlanFile(const std::string& path, const LoadOptions& op
   if (file == nullptr) return FileError(path, "cannot open");
   std::vector<uint8_t> bytes;
   constexpr size_t kBlockBytes = size_t{1} << 20;
+  // Room for the whole file, where its size is known: growing would copy it several times.
+  std::error_code unknown;
+  const uintmax_t size = path == "-" ? 0 : std::filesystem::file_size(path, unknown);
+  if (!unknown && size <= options.max_bytes) bytes.reserve(size + kBlockBytes);
   while (true) {
     const size_t have = bytes.size();
     bytes.resize(have + kBlockBytes);

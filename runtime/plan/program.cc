@@ -47,8 +47,13 @@ std::vector<uint32_t> FirstOfEach(std::vector<uint32_t> counts) {
 }
 
 // The injects by (tree, round, begin). The table is by source, so each tree's part is gathered
-// round by round with two counting passes: a sort would dominate loading a large plan.
+// round by round with two counting passes: a sort would dominate loading a large plan. Trees travel
+// with the numbers of their injects, so that the second pass does not jump through the table.
 std::vector<uint32_t> InjectsByTree(const Plan& plan, std::vector<uint32_t>* first_of_tree) {
+  struct Numbered {
+    uint32_t inject;
+    uint32_t tree;
+  };
   uint32_t last_round = 0;
   for (const PlanInject& inject : plan.injects) last_round = std::max(last_round, inject.round);
   std::vector<uint32_t> round_counts(plan.injects.empty() ? 0 : size_t{last_round} + 1, 0);
@@ -58,18 +63,22 @@ std::vector<uint32_t> InjectsByTree(const Plan& plan, std::vector<uint32_t>* fir
     ++tree_counts[inject.tree];
   }
   std::vector<uint32_t> next = FirstOfEach(std::move(round_counts));
-  std::vector<uint32_t> by_round(plan.injects.size());
-  for (uint32_t i = 0; i < plan.injects.size(); ++i) by_round[next[plan.injects[i].round]++] = i;
+  std::vector<Numbered> by_round(plan.injects.size());
+  for (uint32_t i = 0; i < plan.injects.size(); ++i) {
+    by_round[next[plan.injects[i].round]++] = {i, plan.injects[i].tree};
+  }
   *first_of_tree = FirstOfEach(std::move(tree_counts));
   next = *first_of_tree;
   std::vector<uint32_t> by_tree(plan.injects.size());
-  for (const uint32_t i : by_round) by_tree[next[plan.injects[i].tree]++] = i;
+  for (const Numbered& numbered : by_round) by_tree[next[numbered.tree]++] = numbered.inject;
   return by_tree;
 }
 
 void IndexSlices(const Plan& plan, ProgramIndex* index) {
   std::vector<uint32_t> first_of_tree;
   index->slice_injects = InjectsByTree(plan, &first_of_tree);
+  index->slices.reserve(plan.injects.size());
+  index->first_inject.reserve(plan.injects.size() + 1);
   for (uint32_t tree = 0; tree < plan.trees.size(); ++tree) {
     index->first_slice.push_back(static_cast<uint32_t>(index->slices.size()));
     const auto last = index->slice_injects.begin() + first_of_tree[tree + 1];
@@ -80,9 +89,11 @@ void IndexSlices(const Plan& plan, ProgramIndex* index) {
       while (end != last && plan.injects[*end].round == round) {
         extent += plan.injects[*end++].extent;
       }
-      std::sort(it, end, [&plan](uint32_t a, uint32_t b) {
-        return std::tie(plan.injects[a].begin, a) < std::tie(plan.injects[b].begin, b);
-      });
+      if (end - it > 1) {
+        std::sort(it, end, [&plan](uint32_t a, uint32_t b) {
+          return std::tie(plan.injects[a].begin, a) < std::tie(plan.injects[b].begin, b);
+        });
+      }
       index->first_inject.push_back(static_cast<uint32_t>(it - index->slice_injects.begin()));
       index->slices.push_back({tree, round, plan.injects[*it].begin, extent});
       it = end;
