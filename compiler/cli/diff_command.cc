@@ -34,6 +34,16 @@ std::vector<DiffSection> SectionsNamed(const std::vector<std::string>& names) {
   return sections;
 }
 
+void Print(const DiffReport& report, OutputFormat format, std::ostream& out) {
+  std::ostringstream text;
+  PrintDiff(report, format, text);
+  if (format == OutputFormat::kText) {
+    WriteEscaped(text.str(), out);
+  } else {
+    out << text.str();
+  }
+}
+
 }  // namespace
 
 void DeclareDiff(CLI::App* app, DiffArgs* args) {
@@ -52,6 +62,7 @@ void DeclareDiff(CLI::App* app, DiffArgs* args) {
                   "exit with 1 only if one of these holds, such as "
                   "'time>+5%,staging>+64MiB,coverage'");
   app->add_option("--rows", args->rows, "rows of each table, 0: all");
+  app->add_flag("-q,--quiet", args->quiet, "print no result, only exit with it");
 }
 
 ExitCode RunDiff(const DiffArgs& args, FileSystem& files, std::ostream& out, std::ostream& err) {
@@ -75,14 +86,7 @@ ExitCode RunDiff(const DiffArgs& args, FileSystem& files, std::ostream& out, std
   report.diff = DiffPlans(before->loaded, after->loaded);
   report.gates = JudgeGates(gates, report.diff);
   report.rows = args.rows;
-  const OutputFormat format = FormatNamed(args.format);
-  std::ostringstream text;
-  PrintDiff(report, format, text);
-  if (format == OutputFormat::kText) {
-    WriteEscaped(text.str(), out);
-  } else {
-    out << text.str();
-  }
+  if (!args.quiet) Print(report, FormatNamed(args.format), out);
   bool failed = report.gates.empty() && report.differs();
   for (const GateResult& gate : report.gates) failed = failed || !gate.passed;
   return failed ? ExitCode::kNo : ExitCode::kYes;

@@ -21,6 +21,7 @@ struct DiffArgs {
   std::string format = "text";
   std::vector<std::string> only;  // sections, all when empty
   std::string gates;              // none when empty
+  bool quiet = false;             // only the exit status
   size_t rows = 16;               // of each table, 0: all
 };
 
