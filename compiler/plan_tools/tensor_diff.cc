@@ -38,6 +38,7 @@ struct PlanFacts {
   std::vector<std::string> names;
   std::array<std::vector<std::vector<uint32_t>>, 2> places;  // by side
   std::vector<std::string> routes;                           // equal for equal routes
+  std::vector<std::string> rank_hashes;                      // of rank sets, equal for equal ranks
 };
 
 // The ranges of a place in the dims whose axis is at least `first_axis`.
@@ -52,7 +53,8 @@ std::string BoxText(const Plan& plan, const PlanPlace& place, size_t first_axis)
   return text;
 }
 
-std::string PlacingText(const Plan& plan, const PlanPlace& place) {
+std::string PlacingText(const PlanFacts& facts, const PlanPlace& place) {
+  const Plan& plan = facts.plan;
   const PlanSuper& super = plan.supers[place.super];
   const PlanFamily& family = plan.families[place.family];
   std::string text = BoxText(plan, place, 0);
@@ -63,20 +65,33 @@ std::string PlacingText(const Plan& plan, const PlanPlace& place) {
     Append(plan.place_dims[place.first_dim + d].instance_stride, &text);
   }
   text += family.name.Describe(family.loop_begin, family.loop_extent);
-  for (const Rank rank : plan.rank_sets[family.rank_set]) Append(rank, &text);
-  return ToHex(Sha256Of(text));
+  return text + " on " + facts.rank_hashes[family.rank_set];
 }
 
 // In how many different ways ranks hold parts of the shape.
 int64_t CountParts(const std::map<uint32_t, std::set<std::string>>& boxes_of_set, const Plan& plan,
                    int64_t* rank_count) {
-  std::map<Rank, std::set<std::string>> of_rank;
+  std::map<std::string, uint32_t> ids;
+  std::vector<std::pair<Rank, uint32_t>> held;  // a rank and a box
   for (const auto& [set, boxes] : boxes_of_set) {
-    for (const Rank rank : plan.rank_sets[set]) of_rank[rank].insert(boxes.begin(), boxes.end());
+    for (const std::string& box : boxes) {
+      const uint32_t id = ids.try_emplace(box, static_cast<uint32_t>(ids.size())).first->second;
+      for (const Rank rank : plan.rank_sets[set]) held.emplace_back(rank, id);
+    }
   }
-  std::set<std::set<std::string>> parts;
-  for (const auto& [rank, boxes] : of_rank) parts.insert(boxes);
-  *rank_count = static_cast<int64_t>(of_rank.size());
+  std::sort(held.begin(), held.end());
+  held.erase(std::unique(held.begin(), held.end()), held.end());
+  std::set<std::vector<uint32_t>> parts;
+  *rank_count = 0;
+  for (size_t begin = 0; begin < held.size();) {
+    std::vector<uint32_t> part;
+    const Rank rank = held[begin].first;
+    for (; begin < held.size() && held[begin].first == rank; ++begin) {
+      part.push_back(held[begin].second);
+    }
+    parts.insert(std::move(part));
+    ++*rank_count;
+  }
   return static_cast<int64_t>(parts.size());
 }
 
@@ -120,7 +135,7 @@ Sharding ShardingOf(const PlanFacts& facts, PlanSide side, uint32_t super_index)
     std::string box = BoxText(plan, place, loops);
     sharding.boxes.insert(box);
     boxes_of_set[set].insert(std::move(box));
-    sharding.placing.push_back(PlacingText(plan, place));
+    sharding.placing.push_back(PlacingText(facts, place));
     double elements = static_cast<double>(plan.rank_sets[set].size());
     for (size_t d = 0; d < super.dims.size(); ++d) {
       elements *= static_cast<double>(plan.place_dims[place.first_dim + d].extent);
@@ -192,7 +207,12 @@ std::vector<std::string> RoutesOf(const Plan& plan) {
 }
 
 PlanFacts FactsOf(const Plan& plan) {
-  PlanFacts facts{plan, SuperNames(plan), {}, RoutesOf(plan)};
+  PlanFacts facts{plan, SuperNames(plan), {}, RoutesOf(plan), {}};
+  for (const RankList& set : plan.rank_sets) {
+    std::string text;
+    for (const Rank rank : set) Append(rank, &text);
+    facts.rank_hashes.push_back(ToHex(Sha256Of(text)));
+  }
   for (auto& side : facts.places) side.resize(plan.supers.size());
   for (uint32_t p = 0; p < plan.places.size(); ++p) {
     const PlanPlace& place = plan.places[p];
