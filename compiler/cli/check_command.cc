@@ -110,7 +110,8 @@ void DeclareCheck(CLI::App* app, CheckArgs* args) {
       ->required()
       ->expected(1, 2);
   app->add_flag("--ranks", args->ranks, "a line for every rank");
-  app->add_option("--max-errors", args->max_errors, "errors to print, 0: all");
+  app->add_option("--max-errors", args->max_errors, "errors to print, 0: all")
+      ->check(CLI::Range(size_t{0}, kLargestMaxErrors));
   app->add_flag("--json", args->json, "print one JSON object");
 }
 

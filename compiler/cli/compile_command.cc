@@ -68,7 +68,8 @@ void DeclareCompile(CLI::App* app, CompileArgs* args) {
          },
          "print the result of a stage and stop: spec layout transfers routing schedule")
       ->type_name("STAGE");
-  app->add_option("--max-errors", args->max_errors, "errors to print, 0: all");
+  app->add_option("--max-errors", args->max_errors, "errors to print, 0: all")
+      ->check(CLI::Range(size_t{0}, kLargestMaxErrors));
   app->add_flag("--json", args->json, "print the summary as one JSON object");
   app->add_flag("-v,--verbose", args->verbose, "also print the candidates that were scheduled");
 }

@@ -10,6 +10,7 @@ namespace reshard {
 
 // How many errors a command prints unless --max-errors says otherwise.
 inline constexpr size_t kDefaultMaxErrors = 20;
+inline constexpr size_t kLargestMaxErrors = 1'000'000;
 
 enum class ExitCode : int {
   kYes = 0,          // done, or the answer is yes
