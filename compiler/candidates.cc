@@ -16,6 +16,10 @@ constexpr int64_t kGoodEnough = 40;
 constexpr int64_t kGoodEnoughNs = 1'000'000;
 // A candidate replaces another one when it is faster by this part: its plan may be larger.
 constexpr int64_t kWorthReplacing = 400;
+// Within this part of the bound more trees are tried only for what they save by filling sooner:
+// fewer rounds than the first trees are deep, which has to be worth this part of all rounds.
+constexpr int64_t kNear = 20;
+constexpr int64_t kWorthFilling = 200;
 // Candidates are tried until they have this many injects and tree members together: time to
 // compile.
 constexpr int64_t kMostWork = 500'000;
@@ -50,6 +54,7 @@ class CandidateSearch {
     // More trees are shorter and fill sooner; fewer spare the sources.
     for (const uint32_t heads : {2 * first_heads, 3 * first_heads, first_heads / 2}) {
       if (heads == 0 || heads > most_heads) continue;
+      if (heads > first_heads && IsWithin(kNear) && !CanGainByFilling()) continue;
       if (IsGoodEnough() || work_ > kMostWork) break;
       Try(heads);
     }
@@ -70,11 +75,18 @@ class CandidateSearch {
     return static_cast<uint32_t>(most);
   }
 
-  bool IsGoodEnough() const {
+  bool CanGainByFilling() const {
+    return (int64_t{tried_[0].depth} - 1) * kWorthFilling >= int64_t{tried_[0].rounds};
+  }
+
+  // The best schedule takes at most the bound and 1 / `part` of it, or kGoodEnoughNs, more.
+  bool IsWithin(int64_t part) const {
     if (routing_.witnesses.empty()) return true;
     const int64_t bound_ns = WitnessNs(routing_.witnesses[0]);
-    return tried_[best_].predicted_ns <= bound_ns + std::max(bound_ns / kGoodEnough, kGoodEnoughNs);
+    return tried_[best_].predicted_ns <= bound_ns + std::max(bound_ns / part, kGoodEnoughNs);
   }
+
+  bool IsGoodEnough() const { return IsWithin(kGoodEnough); }
 
   // A tree has a slice in each round, and one more wherever its bytes change their source.
   int64_t EstimatedInjects(const Routing& routing) const {
