@@ -22,6 +22,10 @@ class SuiteBenchTest(unittest.TestCase):
         self.assertGreaterEqual(row["balance"], 1.0)
         self.assertGreaterEqual(row["ratio"], row["balance"])
         self.assertGreater(row["slow_ratio"], row["ratio"])
+        # At most 3 slots of 256 MiB a rank: at least so many rounds, whose costs add up.
+        least_rounds = model_bytes // 8 // (256 * 2**20 // 3)
+        self.assertGreaterEqual(row["slow_ratio"] - row["ratio"],
+                                0.9 * least_rounds * 30_000 / row["bound_ns"])
         lines = bench.table([row]).split("\n")
         self.assertEqual(4, len(lines))
         self.assertIn("median", lines[3])
