@@ -1,8 +1,10 @@
 // Backend: how bytes move between ranks. One interface, one folder per implementation.
 //
-// An Executor owns the program of one rank and its bindings; the backend gives it an arena, network
-// messages and reads of a domain neighbour's arena. All calls for one rank come from one thread at
-// a time, and nothing here needs a thread per rank.
+// A caller makes one Backend per rank and hands it to an executor, which agrees with all other
+// ranks over its control channel and then takes an engine from it. A backend of host memory
+// implements RankTransport and lets HostEngine do the rest: an arena, network messages and reads of
+// a domain neighbour's arena. All calls for one rank come from one thread at a time, and nothing
+// here needs a thread per rank.
 //
 // Time is counted in steps: round r of execution e is step e * rounds + r + 1, so that a step only
 // grows over the life of a transport and a signal of an earlier execution never passes for one of
@@ -11,15 +13,22 @@
 #ifndef RESHARD_RUNTIME_EXEC_BACKEND_H_
 #define RESHARD_RUNTIME_EXEC_BACKEND_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
 
 #include "runtime/base/status.h"
+#include "runtime/exec/control.h"
+#include "runtime/plan/plan.h"
+#include "runtime/plan/program.h"
 
 namespace reshard {
 
-using Deadline = std::chrono::steady_clock::time_point;
+class ExecutionEngine;
+class ExecutionRecord;
+struct PreparedProgram;
 
 // What one rank sees of the transport. Offsets are bytes in arenas as ExpandProgram gives them.
 class RankTransport {
@@ -35,8 +44,9 @@ class RankTransport {
   virtual Status Send(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) = 0;
   // Starts to receive the message of (peer, step). At most one exists per (peer, step).
   virtual Status Receive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) = 0;
-  // Waits for every Send and Receive of `step`.
-  virtual Status FinishStep(uint64_t step, Deadline deadline) = 0;
+  // Waits for every Send and Receive of `step`. Tells `record`, unless null, whom it waited for and
+  // how long (ExecutionRecord::AddWait).
+  virtual Status FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) = 0;
 
   // What this rank landed in its receive slots in all steps up to `step` may be read by its domain.
   virtual Status PublishLanded(uint64_t step) = 0;
@@ -51,6 +61,36 @@ class RankTransport {
 
   // Tells every rank to stop waiting; their calls return an error that names this rank.
   virtual void Abort(const Status& reason) = 0;
+};
+
+// What an engine is made for. Everything outlives the engine.
+struct EngineSpec {
+  const Plan* plan = nullptr;
+  const ProgramIndex* index = nullptr;
+  uint32_t rank = 0;
+  int64_t arena_bytes = 0;                     // staging memory of this rank, as the plan says
+  PreparedProgram* program = nullptr;          // with all addresses; Peers() is whom it talks to
+  std::span<const uint32_t> ranks_of_members;  // which rank of the plan each control member is
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual std::string_view name() const = 0;  // "loopback"
+  // Where params have to lie: kHostDevice, or the number of a CUDA device.
+  static constexpr int32_t kHostDevice = -1;
+  virtual int32_t device() const { return kHostDevice; }
+  // True: everything happens inside the caller's calls, an execution inside wait. False: it runs on
+  // a thread of the executor's own while the caller does something else.
+  virtual bool needs_callers_thread() const { return false; }
+
+  virtual ControlChannel* control() = 0;
+
+  // Connects this rank. Called once per executor by every rank of the plan at the same time, after
+  // all have agreed on the plan and its ranks. Allocates the arena and warms connections up.
+  virtual StatusOr<std::unique_ptr<ExecutionEngine>> CreateEngine(const EngineSpec& spec,
+                                                                  Deadline deadline) = 0;
 };
 
 }  // namespace reshard

@@ -63,7 +63,7 @@ Status Executor::RunRounds() {
     if (packed) RESHARD_RETURN_IF_ERROR(Pack(rounds[i + 1]));
     const uint64_t step = StepOf(round.round);
     if (round.first_send != round.send_end || round.first_receive != round.receive_end) {
-      RESHARD_RETURN_IF_ERROR(transport_->FinishStep(step, DeadlineFromNow()));
+      RESHARD_RETURN_IF_ERROR(transport_->FinishStep(step, DeadlineFromNow(), nullptr));
     }
     if (round.lands) RESHARD_RETURN_IF_ERROR(transport_->PublishLanded(step));
   }

@@ -25,21 +25,10 @@ struct CopyRange {
 
 class CopyList {
  public:
-  // Appends the nests of one message of `message_bytes` bytes. Error when a nest leaves its buffer
-  // or the message, which only a plan that was not verified can cause. `bindings` outlives the
-  // list.
-  StatusOr<CopyRange> Append(const Plan& plan, const Bindings& bindings,
-                             std::span<const RunNest> nests, int64_t message_bytes);
-  // Bytes that the nests of a range move.
-  int64_t Bytes(CopyRange range) const;
-
-  // Params to message.
-  void Gather(CopyRange range, uint8_t* message);
-  // Message to params.
-  void Scatter(CopyRange range, const uint8_t* message);
-
- private:
-  // Rows of runs: the innermost dim inside one instance, then the outer dims, then the message.
+  // Rows of equal runs. Row (i0, i1, ...) of the outer dims begins in instance base_instance +
+  // sum(i_d * instance_stride_d) at byte base_bytes + sum(i_d * stride_bytes_d), and in the message
+  // at message_offset + (row-major index of the row) * row_runs * run_bytes. Its runs lie
+  // row_stride_bytes apart in the param and follow each other in the message.
   struct Nest {
     uint8_t* const* instances = nullptr;
     int64_t base_instance = 0;
@@ -49,9 +38,32 @@ class CopyList {
     int64_t row_stride_bytes = 0;
     int64_t message_offset = 0;
     int64_t row_count = 1;
-    size_t first_dim = 0;  // outer dims in dims_
+    size_t first_dim = 0;  // outer dims: dims(nest)
     size_t dim_count = 0;
   };
+
+  // Appends the nests of one message of `message_bytes` bytes. Error when a nest leaves its buffer
+  // or the message, which only a plan that was not verified can cause. `bindings` outlives the
+  // list.
+  StatusOr<CopyRange> Append(const Plan& plan, const Bindings& bindings,
+                             std::span<const RunNest> nests, int64_t message_bytes);
+  // Bytes that the nests of a range move.
+  int64_t Bytes(CopyRange range) const;
+
+  // For an engine that moves the bytes by itself.
+  std::span<const Nest> nests(CopyRange range) const {
+    return std::span(nests_).subspan(range.first, range.end - range.first);
+  }
+  std::span<const RunNest::Dim> dims(const Nest& nest) const {
+    return std::span(dims_).subspan(nest.first_dim, nest.dim_count);
+  }
+
+  // Params to message.
+  void Gather(CopyRange range, uint8_t* message);
+  // Message to params.
+  void Scatter(CopyRange range, const uint8_t* message);
+
+ private:
   // Calls visit(address of the row's first run, message offset of the row) for each row.
   template <class Visit>
   void ForEachRow(const Nest& nest, Visit visit);
@@ -64,11 +76,7 @@ class CopyList {
 // Regions that every execution sets to zero.
 class FillList {
  public:
-  // Adds the regions of a fill in every instance that is bound. Error when one leaves its buffer.
-  Status Append(const Plan& plan, const Bindings& bindings, const PlanFill& fill);
-  void Zero();
-
- private:
+  // Runs at base + sum(i_d * stride_bytes_d).
   struct Nest {
     uint8_t* base = nullptr;
     int64_t run_bytes = 0;
@@ -76,6 +84,17 @@ class FillList {
     size_t first_dim = 0;
     size_t dim_count = 0;
   };
+  // Adds the regions of a fill in every instance that is bound. Error when one leaves its buffer.
+  Status Append(const Plan& plan, const Bindings& bindings, const PlanFill& fill);
+  void Zero();
+
+  // For an engine that writes the zeros by itself.
+  std::span<const Nest> nests() const { return nests_; }
+  std::span<const PlanFillDim> dims(const Nest& nest) const {
+    return std::span(dims_).subspan(nest.first_dim, nest.dim_count);
+  }
+
+ private:
   std::vector<Nest> nests_;
   std::vector<PlanFillDim> dims_;
   std::vector<int64_t> index_;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/exec/stats.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -56,7 +57,7 @@ class LoopbackWorld::Rank final : public RankTransport {
 
   Status Send(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) override;
   Status Receive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) override;
-  Status FinishStep(uint64_t step, Deadline deadline) override;
+  Status FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) override;
   Status PublishLanded(uint64_t step) override { return Publish(step, &landed_); }
   StatusOr<const uint8_t*> AwaitLanded(uint32_t lander, uint64_t step, Deadline deadline) override;
   Status PublishReads(uint64_t step) override { return Publish(step, &reads_); }
@@ -209,7 +210,7 @@ const LoopbackWorld::Rank* LoopbackWorld::Rank::FirstUntaken() const {
   return nullptr;
 }
 
-Status LoopbackWorld::Rank::FinishStep(uint64_t step, Deadline deadline) {
+Status LoopbackWorld::Rank::FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) {
   std::unique_lock lock(mutex_);
   bool timed_out = false;
   for (;;) {
@@ -239,7 +240,9 @@ Status LoopbackWorld::Rank::FinishStep(uint64_t step, Deadline deadline) {
                         " of step " + std::to_string(step) + BlameText(awaited));
     }
     waits_for_.store(awaited->rank_, std::memory_order_relaxed);
+    const auto begin = ExecutionRecord::Clock::now();
     timed_out = owner_cv_.wait_until(lock, deadline) == std::cv_status::timeout;
+    if (record != nullptr) record->AddWait(awaited->rank_, ExecutionRecord::Clock::now() - begin);
   }
   waits_for_.store(kNobody, std::memory_order_relaxed);
   sends_.clear();

@@ -43,7 +43,7 @@ TEST_CASE("messages of many steps go round a ring, whoever is first") {
         std::memcpy(transport.arena(), &mine, 8);
         results[r] = transport.Receive(previous * 3, step, 8, 8);
         if (results[r].ok()) results[r] = transport.Send(next, step, 0, 8);
-        if (results[r].ok()) results[r] = transport.FinishStep(step, Late());
+        if (results[r].ok()) results[r] = transport.FinishStep(step, Late(), nullptr);
         if (!results[r].ok()) return;
         uint64_t got = 0;
         std::memcpy(&got, transport.arena() + 8, 8);
@@ -61,11 +61,11 @@ TEST_CASE("messages of many steps go round a ring, whoever is first") {
 TEST_CASE("a receiver without a sender, and a sender without a receiver, time out by name") {
   const auto world = WorldOf({{1, 64}, {2, 64}, {3, 0}});
   REQUIRE(world->transport(0)->Receive(3, 7, 0, 8).ok());
-  const Status receive = world->transport(0)->FinishStep(7, Soon());
+  const Status receive = world->transport(0)->FinishStep(7, Soon(), nullptr);
   CHECK(receive.code() == StatusCode::kTimeout);
   CHECK(receive.message() == "rank 3 did not send its message of step 7");
   REQUIRE(world->transport(1)->Send(3, 7, 0, 8).ok());
-  const Status send = world->transport(1)->FinishStep(7, Soon());
+  const Status send = world->transport(1)->FinishStep(7, Soon(), nullptr);
   CHECK(send.code() == StatusCode::kTimeout);
   CHECK(send.message() == "rank 3 did not take its message of step 7");
 }
@@ -73,9 +73,10 @@ TEST_CASE("a receiver without a sender, and a sender without a receiver, time ou
 TEST_CASE("a timeout names the rank that all wait for in the end") {
   const auto world = WorldOf({{1, 64}, {2, 64}, {3, 64}});
   REQUIRE(world->transport(1)->Receive(3, 1, 0, 8).ok());
-  std::thread middle([&] { CHECK_FALSE(world->transport(1)->FinishStep(1, Late()).ok()); });
+  std::thread middle(
+      [&] { CHECK_FALSE(world->transport(1)->FinishStep(1, Late(), nullptr).ok()); });
   REQUIRE(world->transport(0)->Receive(2, 1, 0, 8).ok());
-  const Status status = world->transport(0)->FinishStep(1, In(milliseconds(300)));
+  const Status status = world->transport(0)->FinishStep(1, In(milliseconds(300)), nullptr);
   CHECK(status.message() ==
         "rank 2 did not send its message of step 1; it waits, in the end, for rank 3");
   world->transport(0)->Abort(status);
@@ -89,7 +90,7 @@ TEST_CASE("a message of another length or step is refused, not taken") {
     std::memset(world->transport(1)->arena(), 0x11, 64);
     REQUIRE(world->transport(0)->Send(1, wrong_step ? 5 : 4, 0, wrong_step ? 16 : 8).ok());
     REQUIRE(world->transport(1)->Receive(0, 4, 0, 16).ok());
-    const Status status = world->transport(1)->FinishStep(4, Late());
+    const Status status = world->transport(1)->FinishStep(4, Late(), nullptr);
     CHECK(status.code() == StatusCode::kCorruptData);
     CHECK(status.message().find("rank 0 sends") == 0);
     CHECK(world->transport(1)->arena()[0] == 0x11);
@@ -102,8 +103,8 @@ TEST_CASE("an abort ends waits of every kind and names the rank that failed") {
   REQUIRE(world->transport(2)->Send(0, 1, 0, 8).ok());
   std::vector<Status> results(5);
   std::vector<std::thread> threads;
-  threads.emplace_back([&] { results[1] = world->transport(1)->FinishStep(1, Late()); });
-  threads.emplace_back([&] { results[2] = world->transport(2)->FinishStep(1, Late()); });
+  threads.emplace_back([&] { results[1] = world->transport(1)->FinishStep(1, Late(), nullptr); });
+  threads.emplace_back([&] { results[2] = world->transport(2)->FinishStep(1, Late(), nullptr); });
   threads.emplace_back(
       [&] { results[3] = world->transport(3)->AwaitLanded(0, 1, Late()).status(); });
   threads.emplace_back([&] { results[4] = world->transport(4)->AwaitReads(0, 1, Late()); });

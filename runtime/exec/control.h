@@ -1,0 +1,39 @@
+// ControlChannel: a few bytes between the ranks of a job, beside the weights.
+//
+// Ranks agree over it on the plan before the first byte moves, say whether they are ready, and
+// compare generations when they commit. It is slow and rare: nothing of an execution waits for it.
+// Members are numbered from 0; which rank of a plan a member is, it says itself (agree.h). One
+// thread at a time per member.
+#ifndef RESHARD_RUNTIME_EXEC_CONTROL_H_
+#define RESHARD_RUNTIME_EXEC_CONTROL_H_
+
+#include <chrono>
+#include <cstdint>
+#include <span>
+
+#include "runtime/base/status.h"
+
+namespace reshard {
+
+using Deadline = std::chrono::steady_clock::time_point;
+
+class ControlChannel {
+ public:
+  virtual ~ControlChannel() = default;
+
+  virtual uint32_t member() const = 0;  // this one, below member_count()
+  virtual uint32_t member_count() const = 0;
+
+  // Every member of `group` calls it with the same group, rising and with this member in it, and
+  // as many bytes in `mine`; each gets what all passed, in the order of the group, in `all`, which
+  // has group.size() * mine.size() bytes. Calls of different groups may overlap in time; calls of
+  // one group are matched by their order. Past the deadline: kTimeout, and the message names the
+  // members that are missing, as far as they can be known. After a failure the channel may be out
+  // of step, and further calls may fail.
+  virtual Status AllGather(std::span<const uint32_t> group, std::span<const uint8_t> mine,
+                           std::span<uint8_t> all, Deadline deadline) = 0;
+};
+
+}  // namespace reshard
+
+#endif  // RESHARD_RUNTIME_EXEC_CONTROL_H_

@@ -1,0 +1,102 @@
+// ExecutionRecord: what one rank did in one execution, for statistics and traces.
+//
+// An engine reports into it while it runs; room for everything is made beforehand, so that
+// reporting never allocates. Not thread-safe: read it between executions.
+#ifndef RESHARD_RUNTIME_EXEC_STATS_H_
+#define RESHARD_RUNTIME_EXEC_STATS_H_
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "runtime/exec/prepared_program.h"
+
+namespace reshard {
+
+enum class Stage : uint8_t {
+#define RESHARD_STAGE(enumerator, name, meaning) enumerator,
+#include "runtime/exec/stages.def"
+#undef RESHARD_STAGE
+};
+inline constexpr size_t kStageCount = 0
+#define RESHARD_STAGE(enumerator, name, meaning) +1
+#include "runtime/exec/stages.def"
+#undef RESHARD_STAGE
+    ;
+std::string_view StageText(Stage stage);  // "network-wait"
+
+class ExecutionRecord {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  struct PeerWait {
+    uint32_t peer = 0;
+    std::chrono::nanoseconds waited{0};
+  };
+  struct Span {
+    Stage stage{};
+    uint32_t round = 0;
+    uint32_t peer = 0;  // whom it waited for; kNoId: nobody in particular
+    int64_t bytes = 0;  // moved by it
+    Clock::time_point begin{}, end{};
+  };
+  struct Bytes {
+    int64_t sent = 0;       // to other ranks
+    int64_t received = 0;   // from other ranks into the own receive slots
+    int64_t read = 0;       // from receive slots of other ranks of the domain
+    int64_t local = 0;      // packed here and copied out here
+    int64_t delivered = 0;  // written into destination params
+  };
+
+  // Room for executions of `program`; `trace` keeps every span too.
+  void Prepare(const PreparedProgram& program, bool trace);
+
+  // An execution begins: all figures at zero.
+  void Begin();
+  // One step of the rank; what it waited for `peer` counts for that peer. Spans of one execution
+  // need not follow each other in time.
+  void Add(Stage stage, uint32_t round, uint32_t peer, int64_t bytes, Clock::time_point begin,
+           Clock::time_point end);
+  // Waiting for one peer inside a span that names nobody.
+  void AddWait(uint32_t peer, std::chrono::nanoseconds waited);
+  // What has been done, in this order for every round; positions in `rounds` of the program.
+  void SetFilled() { filled_ = true; }
+  void SetRoundsMoved(size_t end);   // sends and receives of rounds[0 .. end) are finished
+  void SetRoundsCopied(size_t end);  // copies of rounds[0 .. end) are finished: they are final
+  // The execution is over.
+  void End();
+
+  std::chrono::nanoseconds elapsed() const { return end_ - begin_; }
+  std::chrono::nanoseconds stage_time(Stage stage) const {
+    return stage_time_[static_cast<size_t>(stage)];
+  }
+  const Bytes& bytes() const { return bytes_; }
+  // By peer, rising: every rank that this one may wait for.
+  std::span<const PeerWait> peer_waits() const { return peer_waits_; }
+  // The peer waited for longest; null when nobody was waited for.
+  const PeerWait* slowest() const;
+  std::span<const Span> spans() const { return spans_; }
+  Clock::time_point begin_time() const { return begin_; }
+  size_t rounds_copied() const { return rounds_copied_; }
+  bool filled() const { return filled_; }
+
+ private:
+  bool trace_ = false;
+  bool filled_ = false;
+  size_t rounds_copied_ = 0;
+  Clock::time_point begin_{}, end_{};
+  std::array<std::chrono::nanoseconds, kStageCount> stage_time_{};
+  size_t rounds_moved_ = 0;
+  Bytes bytes_;
+  std::vector<Bytes> round_bytes_;  // of the program, per round
+  std::vector<PeerWait> peer_waits_;
+  std::vector<Span> spans_;
+};
+
+}  // namespace reshard
+
+#endif  // RESHARD_RUNTIME_EXEC_STATS_H_
