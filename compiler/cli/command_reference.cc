@@ -1,6 +1,7 @@
 #include "compiler/cli/command_reference.h"
 
 #include <CLI/CLI.hpp>
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -31,10 +32,29 @@ std::vector<std::string> NamesOf(const CLI::Option& option) {
   return names;
 }
 
+// A command and those below it, such as the formats of `import`.
+std::vector<const CLI::App*> WithParts(const CLI::App& command) {
+  std::vector<const CLI::App*> commands = {&command};
+  for (const CLI::App* part : PartsOf(command, true)) commands.push_back(part);
+  return commands;
+}
+
+// The options of a command and of those below it, each name once.
+std::vector<const CLI::Option*> AllOptionsOf(const CLI::App& command) {
+  std::set<std::vector<std::string>> seen;
+  std::vector<const CLI::Option*> options;
+  for (const CLI::App* part : WithParts(command)) {
+    for (const CLI::Option* option : OptionsOf(*part)) {
+      if (seen.insert(NamesOf(*option)).second) options.push_back(option);
+    }
+  }
+  return options;
+}
+
 // All names of all options of a command, separated by spaces.
 std::string Words(const CLI::App& command) {
   std::string words;
-  for (const CLI::Option* option : OptionsOf(command)) {
+  for (const CLI::Option* option : AllOptionsOf(command)) {
     for (const std::string& name : NamesOf(*option)) words += (words.empty() ? "" : " ") + name;
   }
   return words;
@@ -53,7 +73,7 @@ void PrintBash(const CLI::App& root, std::ostream& out) {
   out << "# Completion of reshardc for bash: source it, or keep it in\n"
          "# ~/.local/share/bash-completion/completions/reshardc.\n"
          "_reshardc() {\n"
-         "  local current=\"${COMP_WORDS[COMP_CWORD]}\" command=\"\" words=\"\" word\n"
+         "  local current=\"${COMP_WORDS[COMP_CWORD]}\" command=\"\" words=\"\" names=\"\" word\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
          "    case \"$word\" in\n      "
       << CommandWords(root, "|")
@@ -62,14 +82,16 @@ void PrintBash(const CLI::App& root, std::ostream& out) {
          "  done\n"
          "  case \"$command\" in\n";
   for (const CLI::App* command : PartsOf(root, true)) {
-    out << "    " << command->get_name() << ") words=\"" << Words(*command) << "\" ;;\n";
+    out << "    " << command->get_name() << ") words=\"" << Words(*command) << "\"";
+    if (!PartsOf(*command, true).empty()) out << " names=\"" << CommandWords(*command, " ") << "\"";
+    out << " ;;\n";
   }
-  out << "    *) words=\"" << CommandWords(root, " ") << " " << Words(root)
+  out << "    *) words=\"-h --help\" names=\"" << CommandWords(root, " ")
       << "\" ;;\n"
          "  esac\n"
+         "  [[ \"$current\" == -* ]] || words=\"$names\"\n"
          "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
          "  if [[ \"$current\" != -* ]]; then\n"
-         "    [[ -n \"$command\" ]] && COMPREPLY=()\n"
          "    mapfile -t -O \"${#COMPREPLY[@]}\" COMPREPLY < <(compgen -f -- \"$current\")\n"
          "  fi\n"
          "}\n"
@@ -107,12 +129,15 @@ void PrintZsh(const CLI::App& root, std::ostream& out) {
          "case \"$words[2]\" in\n";
   for (const CLI::App* command : PartsOf(root, true)) {
     out << "  " << command->get_name() << ")\n    _arguments";
-    for (const CLI::Option* option : OptionsOf(*command)) {
+    for (const CLI::Option* option : AllOptionsOf(*command)) {
       const bool flag = option->get_items_expected_max() == 0;
       for (const std::string& name : NamesOf(*option)) {
         out << " \\\n      '" << name << "[" << ZshText(option->get_description()) << "]"
             << (flag ? "" : ":value:_files") << "'";
       }
+    }
+    if (!PartsOf(*command, true).empty()) {
+      out << " \\\n      '1:name:(" << CommandWords(*command, " ") << ")'";
     }
     out << " \\\n      '*:file:_files' ;;\n";
   }
@@ -182,9 +207,12 @@ ExitCode RunMan(const CLI::App& root, std::ostream& out) {
          ".SH DESCRIPTION\n"
       << ManText(root.get_description()) << "\n.SH COMMANDS\n";
   for (const CLI::App* command : PartsOf(root, true)) {
-    out << ".SS " << ManText(command->get_name()) << "\n"
-        << ManText(command->get_description()) << "\n";
-    for (const CLI::Option* option : OptionsOf(*command)) PrintManOption(*option, out);
+    for (const CLI::App* part : WithParts(*command)) {
+      out << ".SS " << ManText(command->get_name())
+          << (part == command ? "" : " " + ManText(part->get_name())) << "\n"
+          << ManText(part->get_description()) << "\n";
+      for (const CLI::Option* option : OptionsOf(*part)) PrintManOption(*option, out);
+    }
   }
   out << ".SH EXAMPLES AND EXIT STATUS\n.nf\n" << ManText(root.get_footer()) << "\n.fi\n";
   return ExitCode::kYes;

@@ -15,6 +15,7 @@
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/explain_command.h"
 #include "compiler/cli/file_system.h"
+#include "compiler/cli/import_command.h"
 #include "compiler/cli/show_command.h"
 #include "compiler/cli/simulate_command.h"
 #include "compiler/cli/verify_command.h"
@@ -23,8 +24,9 @@
 namespace reshard {
 namespace {
 
-constexpr std::array<std::string_view, 9> kCommands = {
-    "compile", "check", "show", "verify", "simulate", "diff", "explain", "completion", "man"};
+constexpr std::array<std::string_view, 10> kCommands = {"compile",    "check", "show",    "verify",
+                                                        "simulate",   "diff",  "explain", "import",
+                                                        "completion", "man"};
 
 constexpr const char* kExamples = R"(Examples:
   reshardc train.json infer.json topo.json -o plan.fb    compile a plan
@@ -36,6 +38,7 @@ constexpr const char* kExamples = R"(Examples:
   reshardc simulate plan.fb --trace trace.json           how long it takes, event by event
   reshardc diff old.fb new.fb --fail-if 'time>+5%,coverage'
   reshardc explain plan.fb --rank 37 --param w --at 0,3  from which rank, on which way, when
+  reshardc import m2n --model model.json --system system.json -o job
 
 Exit status: 0 yes or done; 1 the answer is no; 2 usage, or input that cannot be judged; 3 our bug.)";
 
@@ -48,6 +51,7 @@ struct Request {
   SimulateArgs simulate;
   DiffArgs diff;
   ExplainArgs explain;
+  ImportArgs import;
   CompletionArgs completion;
 };
 
@@ -108,10 +112,13 @@ int Run(int argc, char** argv) {
   DeclareExplain(add(kCommands[6], "say where an element comes from, or what passes a NIC",
                      [&] { return RunExplain(request.explain, files, std::cout, std::cerr); }),
                  &request.explain);
-  DeclareCompletion(add(kCommands[7], "print what completes commands in bash or zsh",
+  DeclareImport(add(kCommands[7], "make layouts and topologies from files of other systems",
+                    [&] { return RunImport(request.import, files, std::cout, std::cerr); }),
+                &request.import);
+  DeclareCompletion(add(kCommands[8], "print what completes commands in bash or zsh",
                         [&] { return RunCompletion(app, request.completion, std::cout); }),
                     &request.completion);
-  add(kCommands[8], "print the manual page", [&] { return RunMan(app, std::cout); });
+  add(kCommands[9], "print the manual page", [&] { return RunMan(app, std::cout); });
 
   std::vector<std::string> words = WithCommand(argc, argv);
   try {

@@ -1,0 +1,34 @@
+// reshardc import: what other systems write, as our layouts and topologies.
+//
+// Each format is a command of its own below `import`, in import_FORMAT_command.{h,cc}; here is the
+// list of them.
+#ifndef RESHARD_COMPILER_CLI_IMPORT_COMMAND_H_
+#define RESHARD_COMPILER_CLI_IMPORT_COMMAND_H_
+
+#include <functional>
+#include <ostream>
+
+#include "compiler/cli/exit_code.h"
+#include "compiler/cli/file_system.h"
+#include "compiler/cli/import_files.h"
+#include "compiler/cli/import_m2n_command.h"
+
+namespace CLI {
+class App;
+}
+
+namespace reshard {
+
+struct ImportArgs {
+  ImportM2nArgs m2n;
+  size_t max_errors = kDefaultMaxErrors;
+  std::function<bool(ImportRun*)> run;  // the format that the command line names
+};
+
+void DeclareImport(CLI::App* app, ImportArgs* args);
+
+ExitCode RunImport(const ImportArgs& args, FileSystem& files, std::ostream& out, std::ostream& err);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_CLI_IMPORT_COMMAND_H_
