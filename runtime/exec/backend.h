@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "runtime/base/status.h"
+#include "runtime/exec/bindings.h"
 #include "runtime/exec/control.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/program.h"
@@ -79,7 +80,6 @@ class Backend {
 
   virtual std::string_view name() const = 0;  // "loopback"
   // Where params have to lie: kHostDevice, or the number of a CUDA device.
-  static constexpr int32_t kHostDevice = -1;
   virtual int32_t device() const { return kHostDevice; }
   // True: everything happens inside the caller's calls, an execution inside wait. False: it runs on
   // a thread of the executor's own while the caller does something else.

@@ -1,122 +1,303 @@
 #include "runtime/exec/executor.h"
 
-#include <sstream>
-#include <string>
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <numeric>
+#include <system_error>
 #include <utility>
 
-namespace reshard {
+#include "runtime/exec/agree.h"
 
-StatusOr<std::unique_ptr<Executor>> Executor::Create(const Plan& plan, const ProgramIndex& index,
-                                                     uint32_t rank, Bindings bindings,
-                                                     RankTransport* transport) {
-  StatusOr<PreparedProgram> program = PrepareProgram(plan, index, rank, std::move(bindings));
-  if (!program.ok()) return program.status();
-  const PlanRank& entry = plan.ranks[index.RankIndex(plan, rank)];
-  if (transport->arena_bytes() < entry.staging_bytes()) {
-    return Status(StatusCode::kInvalidArgument,
-                  "the transport of rank " + std::to_string(rank) + " has an arena of " +
-                      std::to_string(transport->arena_bytes()) + " bytes, expected " +
-                      std::to_string(entry.staging_bytes()));
-  }
-  return std::unique_ptr<Executor>(new Executor(*std::move(program), transport));
+namespace reshard {
+namespace {
+
+Status WrongOrder(const char* what) { return Status(StatusCode::kWrongOrder, what); }
+
+Deadline DeadlineIn(std::chrono::nanoseconds timeout) {
+  const Deadline now = std::chrono::steady_clock::now();
+  return timeout < Deadline::max() - now ? now + timeout : Deadline::max();
 }
 
-Status Executor::Execute(const ExecuteOptions& options) {
-  if (!failure_.ok()) return failure_;
-  base_step_ = execution_count_ * program_.round_count;
-  timeout_ = options.timeout;
-  current_round_ = 0;
-  Status status = RunRounds();
-  if (status.ok()) {
-    ++execution_count_;
-    return status;
+std::vector<uint32_t> RanksOf(const Plan& plan) {
+  std::vector<uint32_t> ranks;
+  for (const PlanRank& rank : plan.ranks) ranks.push_back(rank.rank);
+  return ranks;
+}
+
+// What a rank says when it commits.
+struct Holding {
+  uint64_t complete = 0;
+  uint64_t started = 0;  // higher than `complete`: its params are a mixture
+};
+
+Status CompareHoldings(const std::vector<uint32_t>& ranks, const std::vector<Holding>& holdings) {
+  std::string text;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const Holding& holding = holdings[i];
+    if (holding.started == holding.complete && holding.complete == holdings[0].complete) continue;
+    if (text.size() > 300) {
+      text += ", ...";
+      break;
+    }
+    text += (text.empty() ? "" : ", ") + ("rank " + std::to_string(ranks[i]));
+    text += holding.started == holding.complete
+                ? " holds " + std::to_string(holding.complete)
+                : " did not complete " + std::to_string(holding.started);
   }
-  // Another rank's failure already names that rank.
-  failure_ = status.code() == StatusCode::kAborted ? std::move(status) : Explain(status);
-  transport_->Abort(failure_);
+  if (text.empty()) return Status();
+  return Status(StatusCode::kAborted, "the replica does not hold one generation: rank " +
+                                          std::to_string(ranks[0]) + " has completed " +
+                                          std::to_string(holdings[0].complete) + ", " + text);
+}
+
+}  // namespace
+
+Executor::Executor(std::shared_ptr<const SharedPlan> plan, uint32_t rank,
+                   std::shared_ptr<Backend> backend, ExecutorOptions options)
+    : plan_(std::move(plan)),
+      rank_(rank),
+      backend_(std::move(backend)),
+      options_(std::move(options)) {}
+
+StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const SharedPlan> plan,
+                                                     uint32_t rank,
+                                                     std::shared_ptr<Backend> backend,
+                                                     ExecutorOptions options) {
+  const std::vector<uint32_t> ranks = RanksOf(*plan->plan);
+  if (!std::binary_search(ranks.begin(), ranks.end(), rank)) {
+    return Status(StatusCode::kNotFound, "the plan has no rank " + std::to_string(rank));
+  }
+  std::vector<uint32_t>& replica = options.replica;
+  std::sort(replica.begin(), replica.end());
+  if (!replica.empty() &&
+      (!std::includes(ranks.begin(), ranks.end(), replica.begin(), replica.end()) ||
+       !std::binary_search(replica.begin(), replica.end(), rank) ||
+       std::adjacent_find(replica.begin(), replica.end()) != replica.end())) {
+    return Status(StatusCode::kInvalidArgument,
+                  "the replica has to be ranks of the plan, each once, rank " +
+                      std::to_string(rank) + " among them");
+  }
+  return std::unique_ptr<Executor>(
+      new Executor(std::move(plan), rank, std::move(backend), std::move(options)));
+}
+
+Executor::~Executor() {
+  if (running_) Abort("its executor was destroyed while an execution ran");
+  if (worker_.joinable()) {
+    {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [&] { return order_ != Order::kRun; });
+      order_ = Order::kQuit;
+    }
+    changed_.notify_all();
+    worker_.join();
+  }
+}
+
+Status Executor::Bind(ParamBuffer buffer) {
+  if (running_) return WrongOrder("an execution runs: wait for it before binding");
+  buffers_.push_back(std::move(buffer));
+  ready_ = false;
+  return Status();
+}
+
+Status Executor::Unbind() {
+  if (running_) return WrongOrder("an execution runs: wait for it before unbinding");
+  buffers_.clear();
+  ready_ = false;
+  return Status();
+}
+
+Status Executor::CreateProgram(std::unique_ptr<PreparedProgram>* program) const {
+  StatusOr<Bindings> bindings = BindParams(*plan_->plan, rank_, buffers_, backend_->device());
+  if (!bindings.ok()) return bindings.status();
+  StatusOr<PreparedProgram> prepared =
+      PrepareProgram(*plan_->plan, plan_->index, rank_, *std::move(bindings));
+  if (!prepared.ok()) return prepared.status();
+  *program = std::make_unique<PreparedProgram>(*std::move(prepared));
+  return Status();
+}
+
+Status Executor::Prepare(std::chrono::nanoseconds timeout) {
+  if (running_) return WrongOrder("an execution runs: wait for it before preparing");
+  if (!failure_.ok()) return failure_;
+  const Deadline deadline = DeadlineIn(timeout);
+  std::unique_ptr<PreparedProgram> program;
+  const Status local = CreateProgram(&program);
+  StatusOr<std::vector<uint32_t>> ranks = AgreeOnPlan(
+      backend_->control(), {rank_, plan_->root_digest, local}, RanksOf(*plan_->plan), deadline);
+  if (!ranks.ok()) return ranks.status();
+  ranks_of_members_ = *std::move(ranks);
+  const Status connected = Connect(std::move(program), deadline);
+  RESHARD_RETURN_IF_ERROR(
+      AgreeOnStatus(backend_->control(), ranks_of_members_, connected, deadline));
+  ready_ = true;
+  return Status();
+}
+
+Status Executor::Connect(std::unique_ptr<PreparedProgram> program, Deadline deadline) {
+  record_.Prepare(*program, options_.trace);
+  if (engine_) {
+    RESHARD_RETURN_IF_ERROR(engine_->SetProgram(program.get()));
+    program_ = std::move(program);
+    return Status();
+  }
+  program_ = std::move(program);
+  const Plan& plan = *plan_->plan;
+  const PlanRank& entry = plan.ranks[plan_->index.RankIndex(plan, rank_)];
+  EngineSpec spec;
+  spec.plan = &plan;
+  spec.index = &plan_->index;
+  spec.rank = rank_;
+  spec.arena_bytes = entry.staging_bytes();
+  spec.program = program_.get();
+  spec.ranks_of_members = ranks_of_members_;
+  StatusOr<std::unique_ptr<ExecutionEngine>> engine = backend_->CreateEngine(spec, deadline);
+  if (!engine.ok()) return engine.status();
+  engine_ = *std::move(engine);
+  abortable_.store(engine_.get(), std::memory_order_release);
+  if (backend_->needs_callers_thread()) return Status();
+  try {
+    worker_ = std::thread([this] { Work(); });
+  } catch (const std::system_error& error) {
+    return Status(StatusCode::kUnavailable,
+                  std::string("cannot start a thread to execute on: ") + error.what());
+  }
+  return Status();
+}
+
+Status Executor::Start(void* stream, uint64_t generation) {
+  if (running_) return WrongOrder("an execution runs already: wait for it before starting another");
+  if (!failure_.ok()) return failure_;
+  if (!ready_) return WrongOrder("the executor is not prepared, or params were bound since");
+  if (generation <= started_generation_) {
+    return Status(StatusCode::kInvalidArgument, "generation " + std::to_string(generation) +
+                                                    " does not follow generation " +
+                                                    std::to_string(started_generation_));
+  }
+  RESHARD_RETURN_IF_ERROR(engine_->Begin(stream));
+  started_generation_ = generation;
+  running_ = true;
+  if (!worker_.joinable()) return Status();
+  {
+    const std::lock_guard lock(mutex_);
+    order_ = Order::kRun;
+  }
+  changed_.notify_all();
+  return Status();
+}
+
+void Executor::Work() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    changed_.wait(lock, [&] { return order_ == Order::kRun || order_ == Order::kQuit; });
+    if (order_ == Order::kQuit) return;
+    lock.unlock();
+    Status result = RunOnce();
+    lock.lock();
+    result_ = std::move(result);
+    order_ = Order::kDone;
+    changed_.notify_all();
+  }
+}
+
+Status Executor::RunOnce() {
+  Status status = engine_->Execute({options_.wait_timeout}, &record_);
+  return status.ok() ? status : Explain(status);
+}
+
+StatusOr<bool> Executor::Wait(std::chrono::nanoseconds timeout) {
+  if (!running_) return WrongOrder("no execution runs");
+  Status result;
+  if (worker_.joinable()) {
+    std::unique_lock lock(mutex_);
+    if (!changed_.wait_until(lock, DeadlineIn(timeout), [&] { return order_ == Order::kDone; })) {
+      return false;
+    }
+    order_ = Order::kIdle;
+    result = std::move(result_);
+    result_ = Status();
+  } else {
+    result = RunOnce();
+  }
+  running_ = false;
+  ++execution_count_;
+  if (result.ok()) {
+    complete_generation_ = started_generation_;
+    return true;
+  }
+  failure_ = std::move(result);
   return failure_;
 }
 
+StatusOr<uint64_t> Executor::Commit(std::chrono::nanoseconds timeout) {
+  if (running_) return WrongOrder("an execution runs: wait for it before committing");
+  if (started_generation_ == kNoGeneration) return WrongOrder("nothing was executed yet");
+  const std::vector<uint32_t> members = ReplicaMembers();
+  const Holding mine{complete_generation_, started_generation_};
+  std::array<uint8_t, sizeof(Holding)> said{};
+  std::memcpy(said.data(), &mine, sizeof(mine));
+  std::vector<uint8_t> all(members.size() * sizeof(Holding));
+  RESHARD_RETURN_IF_ERROR(backend_->control()->AllGather(members, said, all, DeadlineIn(timeout)));
+  std::vector<Holding> holdings(members.size());
+  std::memcpy(holdings.data(), all.data(), all.size());
+  std::vector<uint32_t> ranks;
+  for (const uint32_t member : members) ranks.push_back(ranks_of_members_[member]);
+  RESHARD_RETURN_IF_ERROR(CompareHoldings(ranks, holdings));
+  return complete_generation_;
+}
+
+std::vector<uint32_t> Executor::ReplicaMembers() const {
+  std::vector<uint32_t> members;
+  for (uint32_t m = 0; m < ranks_of_members_.size(); ++m) {
+    if (options_.replica.empty() ||
+        std::binary_search(options_.replica.begin(), options_.replica.end(),
+                           ranks_of_members_[m])) {
+      members.push_back(m);
+    }
+  }
+  return members;
+}
+
+void Executor::Abort(const std::string& reason) {
+  ExecutionEngine* const engine = abortable_.load(std::memory_order_acquire);
+  if (engine != nullptr) engine->Abort(Status(StatusCode::kAborted, reason));
+}
+
+std::vector<bool> Executor::CompleteParams() const {
+  std::vector<bool> complete;
+  if (!program_) return complete;
+  for (const PreparedParam& param : program_->params) {
+    complete.push_back(started_generation_ != kNoGeneration && record_.filled() &&
+                       param.rounds_until_complete <= record_.rounds_copied());
+  }
+  return complete;
+}
+
+std::string Executor::FamilyText(uint32_t family, int64_t instance) const {
+  const PlanFamily& f = plan_->plan->families[family];
+  std::vector<int64_t> values = f.loop_begin;
+  for (size_t d = values.size(); d-- > 0;) {
+    values[d] += instance % f.loop_extent[d];
+    instance /= f.loop_extent[d];
+  }
+  return "'" + f.name.Instance(values) + "'";
+}
+
+// Adds what this rank lacks, or sends.
 Status Executor::Explain(const Status& status) const {
-  std::ostringstream text;
-  text << "round " << current_round_ << " of execution " << execution_count_ << ": "
-       << status.message();
-  if (status.code() == StatusCode::kTimeout) {
-    text << " (gave up after " << std::chrono::duration<double>(timeout_).count() << " s)";
+  std::string text;
+  size_t incomplete = 0;
+  for (const PreparedParam& param : program_->params) {
+    if (param.rounds_until_complete <= record_.rounds_copied()) continue;
+    if (incomplete++ == 0) text = FamilyText(param.family, param.instance);
   }
-  return Status(status.code(), text.str());
-}
-
-Status Executor::RunRounds() {
-  program_.fills.Zero();
-  RESHARD_RETURN_IF_ERROR(transport_->PublishReads(base_step_ + program_.reads_begin));
-  const std::vector<PreparedRound>& rounds = program_.rounds;
-  bool packed = false;
-  for (size_t i = 0; i < rounds.size(); ++i) {
-    const PreparedRound& round = rounds[i];
-    current_round_ = round.round;
-    if (!packed) RESHARD_RETURN_IF_ERROR(Pack(round));
-    RESHARD_RETURN_IF_ERROR(StartMessages(round));
-    RESHARD_RETURN_IF_ERROR(CopyOut(round));
-    // Only the next round has the other pack slot for certain.
-    packed = i + 1 < rounds.size() && rounds[i + 1].round == round.round + 1;
-    if (packed) RESHARD_RETURN_IF_ERROR(Pack(rounds[i + 1]));
-    const uint64_t step = StepOf(round.round);
-    if (round.first_send != round.send_end || round.first_receive != round.receive_end) {
-      RESHARD_RETURN_IF_ERROR(transport_->FinishStep(step, DeadlineFromNow(), nullptr));
-    }
-    if (round.lands) RESHARD_RETURN_IF_ERROR(transport_->PublishLanded(step));
+  if (incomplete > 0) {
+    text += (incomplete == 1 ? " is" : " and " + std::to_string(incomplete - 1) + " more are") +
+            std::string(" incomplete");
   }
-  return Status();
-}
-
-Status Executor::AwaitSlot(const PreparedRound& round) {
-  // Step base_step_ is the end of the execution before.
-  const uint64_t step = base_step_ + round.slot_free_below;
-  for (uint32_t reader : program_.neighbours) {
-    RESHARD_RETURN_IF_ERROR(transport_->AwaitReads(reader, step, DeadlineFromNow()));
-  }
-  return Status();
-}
-
-Status Executor::Pack(const PreparedRound& round) {
-  if (round.lands) RESHARD_RETURN_IF_ERROR(AwaitSlot(round));
-  for (uint32_t p = round.first_pack; p < round.pack_end; ++p) {
-    const PreparedPack& pack = program_.packs[p];
-    program_.gathers.Gather(pack.copies, transport_->arena() + pack.arena_offset);
-  }
-  return Status();
-}
-
-Status Executor::StartMessages(const PreparedRound& round) {
-  const uint64_t step = StepOf(round.round);
-  for (uint32_t r = round.first_receive; r < round.receive_end; ++r) {
-    const PreparedMessage& message = program_.receives[r];
-    RESHARD_RETURN_IF_ERROR(
-        transport_->Receive(message.peer, step, message.arena_offset, message.extent));
-  }
-  for (uint32_t s = round.first_send; s < round.send_end; ++s) {
-    const PreparedMessage& message = program_.sends[s];
-    RESHARD_RETURN_IF_ERROR(
-        transport_->Send(message.peer, step, message.arena_offset, message.extent));
-  }
-  return Status();
-}
-
-Status Executor::CopyOut(const PreparedRound& round) {
-  if (round.first_read == round.read_end) return Status();
-  for (uint32_t r = round.first_read; r < round.read_end; ++r) {
-    const PreparedRead& read = program_.reads[r];
-    const uint8_t* arena = transport_->arena();
-    if (read.lander != program_.rank) {
-      const StatusOr<const uint8_t*> landed =
-          transport_->AwaitLanded(read.lander, StepOf(read.round), DeadlineFromNow());
-      if (!landed.ok()) return landed.status();
-      arena = *landed;
-    }
-    program_.scatters.Scatter(read.copies, arena + read.lander_offset);
-  }
-  return transport_->PublishReads(base_step_ + round.reads_done_below);
+  return Status(status.code(), status.message() + (text.empty() ? "" : "; " + text));
 }
 
 }  // namespace reshard

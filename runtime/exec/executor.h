@@ -1,68 +1,135 @@
-// Executor: runs the program of one rank, again and again.
+// Executor: the part of one rank in a plan, from its buffers to a committed generation.
 //
-// Everything is prepared at creation: which bytes each message gathers or scatters, in which order,
-// and what each round waits for. Execute then allocates nothing. It overlaps the network of round r
-// with the copies of round r - 1 and the packing of round r + 1, as far as the transport moves
-// bytes by itself. Every wait of round r is for something that another rank does in an earlier
-// round, or earlier in the order pack, start, copy, pack ahead, finish, publish of the same round:
-// no circle can form. Not thread-safe. Ranks need no thread each, but Execute of all ranks has to
-// run at the same time.
+//   Create -> Bind, Bind, ... -> Prepare -> { Start -> Wait -> Commit } again and again
+//
+// Prepare and Commit are collective; the ranks agree there on the plan, on the readiness of all and
+// on the generation. Start returns at once: the execution runs on a thread of the executor, or,
+// where the backend wants that, inside Wait. Start and Wait allocate no memory. One thread at a
+// time, Abort excepted. A call out of order is kWrongOrder and changes nothing.
+//
+// A failure is final: every further Start returns it. What the destination params then hold is told
+// by CompleteParams; another executor on the same buffers, with the same plan or another, goes on.
 #ifndef RESHARD_RUNTIME_EXEC_EXECUTOR_H_
 #define RESHARD_RUNTIME_EXEC_EXECUTOR_H_
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
 #include <vector>
 
 #include "runtime/base/status.h"
 #include "runtime/exec/backend.h"
 #include "runtime/exec/bindings.h"
+#include "runtime/exec/engine.h"
 #include "runtime/exec/prepared_program.h"
+#include "runtime/exec/stats.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/program.h"
 
 namespace reshard {
 
-struct ExecuteOptions {
-  // How long one wait for another rank may last. A rank that waits longer fails, and with it all.
-  std::chrono::nanoseconds timeout = std::chrono::seconds(30);
+// A plan that the executors of a process share. It has passed VerifyPlan, or VerifyRank of every
+// rank that is executed.
+struct SharedPlan {
+  std::shared_ptr<const Plan> plan;
+  ProgramIndex index;
+  Digest root_digest{};
+};
+
+struct ExecutorOptions {
+  // How long one wait for another rank may last.
+  std::chrono::nanoseconds wait_timeout = std::chrono::seconds(30);
+  bool trace = false;
+  // The first so many executions compare the content of sources and destinations.
+  uint32_t verify_executions = 0;
+  // The ranks that have to hold one generation before any of them serves it, this one included and
+  // the same list on all of them; empty: all ranks of the plan.
+  std::vector<uint32_t> replica;
 };
 
 class Executor {
  public:
-  // `plan` has passed VerifyPlan and is not needed afterwards; `transport` and the buffers of
-  // `bindings` outlive the executor.
-  static StatusOr<std::unique_ptr<Executor>> Create(const Plan& plan, const ProgramIndex& index,
-                                                    uint32_t rank, Bindings bindings,
-                                                    RankTransport* transport);
+  static constexpr uint64_t kNoGeneration = 0;
 
-  // Takes part in one execution of the plan; every rank has to. On success all destination params
-  // of this rank are written. After a failure the transport is aborted and the executor refuses.
-  Status Execute(const ExecuteOptions& options);
+  static StatusOr<std::unique_ptr<Executor>> Create(std::shared_ptr<const SharedPlan> plan,
+                                                    uint32_t rank, std::shared_ptr<Backend> backend,
+                                                    ExecutorOptions options);
+  // Ends an execution that runs, with an error on all ranks.
+  ~Executor();
 
-  uint32_t rank() const { return program_.rank; }
+  // The buffer is the caller's and lives until it is bound no more. What is wrong with it is said
+  // by Prepare, together with all else that is wrong. Not while an execution runs.
+  Status Bind(ParamBuffer buffer);
+  Status Unbind();  // everything; Prepare has to follow
+
+  // Binds what was given and agrees with all ranks. An error on one rank is one on every rank.
+  Status Prepare(std::chrono::nanoseconds timeout);
+
+  // `generation` is higher than that of the execution before. See ExecutionEngine::Begin for
+  // `stream`.
+  Status Start(void* stream, uint64_t generation);
+  // True when the execution is over; false when it still runs after `timeout`.
+  StatusOr<bool> Wait(std::chrono::nanoseconds timeout);
+
+  // The generation that every rank of the replica holds in full; an error if one of them holds
+  // another, or none after a failure.
+  StatusOr<uint64_t> Commit(std::chrono::nanoseconds timeout);
+
+  // From any thread: ends the execution on all ranks with an error.
+  void Abort(const std::string& reason);
+
+  uint32_t rank() const { return rank_; }
+  bool running() const { return running_; }
+  // Of the last execution that began, and of the last that this rank completed.
+  uint64_t started_generation() const { return started_generation_; }
+  uint64_t complete_generation() const { return complete_generation_; }
+  // What the last execution did. Not while one runs.
+  const ExecutionRecord& record() const { return record_; }
+  const PreparedProgram* program() const { return program_.get(); }
+  // Whether each of program()->params has all its bytes of the generation started last. Not while
+  // an execution runs.
+  std::vector<bool> CompleteParams() const;
+  int64_t arena_bytes() const { return engine_ ? engine_->arena_bytes() : 0; }
 
  private:
-  Executor(PreparedProgram program, RankTransport* transport)
-      : program_(std::move(program)), transport_(transport) {}
-  Status RunRounds();
-  Status AwaitSlot(const PreparedRound& round);
-  Status Pack(const PreparedRound& round);
-  Status StartMessages(const PreparedRound& round);
-  Status CopyOut(const PreparedRound& round);
-  uint64_t StepOf(uint32_t round) const { return base_step_ + round + 1; }
-  Deadline DeadlineFromNow() const { return std::chrono::steady_clock::now() + timeout_; }
+  Executor(std::shared_ptr<const SharedPlan> plan, uint32_t rank, std::shared_ptr<Backend> backend,
+           ExecutorOptions options);
+  Status CreateProgram(std::unique_ptr<PreparedProgram>* program) const;
+  Status Connect(std::unique_ptr<PreparedProgram> program, Deadline deadline);
+  void Work();
+  Status RunOnce();
   Status Explain(const Status& status) const;
+  std::string FamilyText(uint32_t family, int64_t instance) const;
+  std::vector<uint32_t> ReplicaMembers() const;
 
-  PreparedProgram program_;
-  RankTransport* transport_;
-  uint64_t execution_count_ = 0;
+  const std::shared_ptr<const SharedPlan> plan_;
+  const uint32_t rank_;
+  const std::shared_ptr<Backend> backend_;
+  const ExecutorOptions options_;
+  std::vector<ParamBuffer> buffers_;
+  std::vector<uint32_t> ranks_of_members_;
+  std::unique_ptr<PreparedProgram> program_;
+  std::unique_ptr<ExecutionEngine> engine_;  // ends before its program does
+  std::atomic<ExecutionEngine*> abortable_{nullptr};
+  ExecutionRecord record_;
+  bool ready_ = false;
+  bool running_ = false;
   Status failure_;
-  // Of the execution that runs.
-  uint64_t base_step_ = 0;
-  uint32_t current_round_ = 0;
-  std::chrono::nanoseconds timeout_{0};
+  uint64_t started_generation_ = kNoGeneration;
+  uint64_t complete_generation_ = kNoGeneration;
+  uint32_t execution_count_ = 0;
+
+  enum class Order : uint8_t { kIdle, kRun, kDone, kQuit };
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  Order order_ = Order::kIdle;  // guarded by mutex_
+  Status result_;               // of the execution; the worker's while order_ is kRun
+  std::thread worker_;
 };
 
 }  // namespace reshard

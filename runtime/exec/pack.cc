@@ -83,51 +83,90 @@ void CopyRow(uint8_t* param, uint8_t* message, int64_t run_bytes, int64_t runs, 
 
 }  // namespace
 
+StatusOr<CopyList::Instances> CopyList::Check(const Plan& plan, const Bindings& bindings,
+                                              const RunNest& nest, int64_t message_bytes) {
+  const std::span<uint8_t* const> instances = bindings.instances(nest.family);
+  std::optional<Range> bytes = Range{nest.base_bytes, nest.base_bytes};
+  std::optional<Range> places = Range{nest.base_instance, nest.base_instance};
+  std::optional<int64_t> moved = nest.run_bytes;
+  for (const RunNest::Dim& dim : nest.dims) {
+    if (dim.extent < 1) return Outside(plan, nest.family);
+    if (bytes) bytes = Widen(*bytes, dim.extent, dim.stride_bytes);
+    if (places) places = Widen(*places, dim.extent, dim.instance_stride);
+    if (moved) moved = CheckedMul(*moved, dim.extent);
+  }
+  if (!bytes || !places || !moved || nest.run_bytes < 1 ||
+      !Inside(*bytes, nest.run_bytes, plan.families[nest.family].bytes) ||
+      !Inside(*places, 1, static_cast<int64_t>(instances.size())) || nest.message_offset < 0 ||
+      *moved > message_bytes || nest.message_offset > message_bytes - *moved) {
+    return Outside(plan, nest.family);
+  }
+  for (int64_t i = places->low; i <= places->high; ++i) {
+    if (instances[static_cast<size_t>(i)] == nullptr) return Outside(plan, nest.family);
+  }
+  return Instances{places->low, places->high};
+}
+
 StatusOr<CopyRange> CopyList::Append(const Plan& plan, const Bindings& bindings,
-                                     std::span<const RunNest> nests, int64_t message_bytes) {
+                                     std::span<const RunNest> nests, int64_t message_bytes,
+                                     bool written) {
   CopyRange range{nests_.size(), nests_.size()};
-  for (const RunNest& from : nests) {
-    const std::span<uint8_t* const> instances = bindings.instances(from.family);
-    std::optional<Range> bytes = Range{from.base_bytes, from.base_bytes};
-    std::optional<Range> places = Range{from.base_instance, from.base_instance};
-    std::optional<int64_t> moved = from.run_bytes;
-    for (const RunNest::Dim& dim : from.dims) {
-      if (dim.extent < 1) return Outside(plan, from.family);
-      if (bytes) bytes = Widen(*bytes, dim.extent, dim.stride_bytes);
-      if (places) places = Widen(*places, dim.extent, dim.instance_stride);
-      if (moved) moved = CheckedMul(*moved, dim.extent);
+  for (const RunNest& nest : nests) {
+    const StatusOr<Instances> instances = Check(plan, bindings, nest, message_bytes);
+    if (!instances.ok()) return instances.status();
+    bool in_place = false;
+    for (int64_t i = instances->low; written && i <= instances->high; ++i) {
+      in_place = in_place || bindings.in_place(nest.family, i);
     }
-    if (!bytes || !places || !moved || from.run_bytes < 1 ||
-        !Inside(*bytes, from.run_bytes, plan.families[from.family].bytes) ||
-        !Inside(*places, 1, static_cast<int64_t>(instances.size())) || from.message_offset < 0 ||
-        *moved > message_bytes || from.message_offset > message_bytes - *moved) {
-      return Outside(plan, from.family);
-    }
-    for (int64_t i = places->low; i <= places->high; ++i) {
-      if (instances[static_cast<size_t>(i)] == nullptr) return Outside(plan, from.family);
-    }
-    Nest nest;
-    nest.instances = instances.data();
-    nest.base_instance = from.base_instance;
-    nest.base_bytes = from.base_bytes;
-    nest.run_bytes = from.run_bytes;
-    nest.message_offset = from.message_offset;
-    nest.first_dim = dims_.size();
-    nest.dim_count = from.dims.size();
-    if (!from.dims.empty() && from.dims.back().instance_stride == 0) {
-      nest.row_runs = from.dims.back().extent;
-      nest.row_stride_bytes = from.dims.back().stride_bytes;
-      --nest.dim_count;
-    }
-    for (size_t d = 0; d < nest.dim_count; ++d) {
-      nest.row_count *= from.dims[d].extent;  // a factor of `moved`
-      dims_.push_back(from.dims[d]);
-    }
-    if (nest.dim_count > index_.size()) index_.resize(nest.dim_count);
-    nests_.push_back(nest);
+    in_place ? AppendWritten(bindings, nest) : AppendChecked(bindings, nest);
   }
   range.end = nests_.size();
   return range;
+}
+
+void CopyList::AppendChecked(const Bindings& bindings, const RunNest& from) {
+  Nest nest;
+  nest.family = from.family;
+  nest.instances = bindings.instances(from.family).data();
+  nest.base_instance = from.base_instance;
+  nest.base_bytes = from.base_bytes;
+  nest.run_bytes = from.run_bytes;
+  nest.message_offset = from.message_offset;
+  nest.first_dim = dims_.size();
+  nest.dim_count = from.dims.size();
+  if (!from.dims.empty() && from.dims.back().instance_stride == 0) {
+    nest.row_runs = from.dims.back().extent;
+    nest.row_stride_bytes = from.dims.back().stride_bytes;
+    --nest.dim_count;
+  }
+  for (size_t d = 0; d < nest.dim_count; ++d) {
+    nest.row_count *= from.dims[d].extent;  // a factor of what Check found to fit
+    dims_.push_back(from.dims[d]);
+  }
+  if (nest.dim_count > index_.size()) index_.resize(nest.dim_count);
+  nests_.push_back(nest);
+}
+
+void CopyList::AppendWritten(const Bindings& bindings, const RunNest& nest) {
+  const bool steps = std::any_of(nest.dims.begin(), nest.dims.end(), [](const RunNest::Dim& dim) {
+    return dim.instance_stride != 0 && dim.extent > 1;
+  });
+  if (!steps) {
+    if (!bindings.in_place(nest.family, nest.base_instance)) AppendChecked(bindings, nest);
+    return;
+  }
+  // One nest per value of the outermost dim, which is a contiguous part of the message.
+  const RunNest::Dim outer = nest.dims.front();
+  RunNest part = nest;
+  part.dims.erase(part.dims.begin());
+  int64_t part_bytes = part.run_bytes;
+  for (const RunNest::Dim& dim : part.dims) part_bytes *= dim.extent;
+  for (int64_t i = 0; i < outer.extent; ++i) {
+    AppendWritten(bindings, part);
+    part.base_instance += outer.instance_stride;
+    part.base_bytes += outer.stride_bytes;
+    part.message_offset += part_bytes;
+  }
 }
 
 int64_t CopyList::Bytes(CopyRange range) const {

@@ -30,7 +30,8 @@ class CopyList {
   // at message_offset + (row-major index of the row) * row_runs * run_bytes. Its runs lie
   // row_stride_bytes apart in the param and follow each other in the message.
   struct Nest {
-    uint8_t* const* instances = nullptr;
+    uint32_t family = 0;
+    uint8_t* const* instances = nullptr;  // of the family
     int64_t base_instance = 0;
     int64_t base_bytes = 0;
     int64_t run_bytes = 0;
@@ -42,11 +43,12 @@ class CopyList {
     size_t dim_count = 0;
   };
 
-  // Appends the nests of one message of `message_bytes` bytes. Error when a nest leaves its buffer
-  // or the message, which only a plan that was not verified can cause. `bindings` outlives the
-  // list.
+  // Appends the nests of one message of `message_bytes` bytes, without what would be written into
+  // an in-place instance if the list is `written`. Error when a nest leaves its buffer or the
+  // message, which only a plan that was not verified can cause. `bindings` outlives the list.
   StatusOr<CopyRange> Append(const Plan& plan, const Bindings& bindings,
-                             std::span<const RunNest> nests, int64_t message_bytes);
+                             std::span<const RunNest> nests, int64_t message_bytes,
+                             bool written = false);
   // Bytes that the nests of a range move.
   int64_t Bytes(CopyRange range) const;
 
@@ -64,6 +66,16 @@ class CopyList {
   void Scatter(CopyRange range, const uint8_t* message);
 
  private:
+  // The values that the instance takes over a nest, both ends included.
+  struct Instances {
+    int64_t low = 0;
+    int64_t high = 0;
+  };
+  static StatusOr<Instances> Check(const Plan& plan, const Bindings& bindings, const RunNest& nest,
+                                   int64_t message_bytes);
+  void AppendChecked(const Bindings& bindings, const RunNest& nest);
+  // The same, instance by instance, without those that are in place.
+  void AppendWritten(const Bindings& bindings, const RunNest& nest);
   // Calls visit(address of the row's first run, message offset of the row) for each row.
   template <class Visit>
   void ForEachRow(const Nest& nest, Visit visit);

@@ -48,6 +48,7 @@ class Preparer {
     }
     Flatten();
     SetWaits();
+    SetParams();
     return Status();
   }
 
@@ -95,11 +96,45 @@ class Preparer {
   Status AddRead(const Op& op) {
     nests_.clear();
     RESHARD_RETURN_IF_ERROR(AppendRuns(op, /*destination=*/true));
-    StatusOr<CopyRange> copies = out_.scatters.Append(plan_, out_.bindings, nests_, op.extent);
+    StatusOr<CopyRange> copies =
+        out_.scatters.Append(plan_, out_.bindings, nests_, op.extent, /*written=*/true);
     if (!copies.ok()) return copies.status();
+    for (const RunNest& nest : nests_) NoteWritten(nest, 0, nest.base_instance, op.round + 1);
     // What landed in this round is read in the next one.
     rounds_[op.round + 1].reads.push_back({*copies, op.peer, op.round, op.peer_offset});
     return Status();
+  }
+
+  // Round `round` copies into every instance that the nest reaches.
+  void NoteWritten(const RunNest& nest, size_t first_dim, int64_t instance, uint32_t round) {
+    for (size_t d = first_dim; d < nest.dims.size(); ++d) {
+      const RunNest::Dim& dim = nest.dims[d];
+      if (dim.instance_stride == 0 || dim.extent == 1) continue;
+      for (int64_t i = 0; i < dim.extent; ++i) {
+        NoteWritten(nest, d + 1, instance + i * dim.instance_stride, round);
+      }
+      return;
+    }
+    if (out_.bindings.in_place(nest.family, instance)) return;
+    uint32_t& last = last_written_[{nest.family, instance}];
+    last = std::max(last, round);
+  }
+
+  void SetParams() {
+    for (const uint32_t family : destinations_.families()) {
+      if (plan_.families[family].external) continue;
+      const auto instances = static_cast<int64_t>(out_.bindings.instances(family).size());
+      for (int64_t i = 0; i < instances; ++i) {
+        PreparedParam param{family, i, 0};
+        if (const auto last = last_written_.find({family, i}); last != last_written_.end()) {
+          const auto round = std::lower_bound(
+              out_.rounds.begin(), out_.rounds.end(), last->second,
+              [](const PreparedRound& at, uint32_t wanted) { return at.round < wanted; });
+          param.rounds_until_complete = static_cast<size_t>(round - out_.rounds.begin()) + 1;
+        }
+        out_.params.push_back(param);
+      }
+    }
   }
 
   // The runs of bytes [op.begin, op.begin + op.extent) of the stream in own params.
@@ -170,6 +205,7 @@ class Preparer {
   int64_t recv_slots_bytes_ = 0;
   std::map<uint32_t, RoundOps> rounds_;
   std::vector<RunNest> nests_;
+  std::map<std::pair<uint32_t, int64_t>, uint32_t> last_written_;  // round, by param
 };
 
 }  // namespace

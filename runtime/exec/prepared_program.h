@@ -47,6 +47,13 @@ struct PreparedRound {
   uint32_t reads_done_below = 0;
 };
 
+// A destination param that the plan writes, and when it has all its bytes.
+struct PreparedParam {
+  uint32_t family = 0;
+  int64_t instance = 0;
+  size_t rounds_until_complete = 0;  // rounds[0 .. n) have been copied out
+};
+
 struct PreparedProgram {
   uint32_t rank = 0;
   uint32_t round_count = 0;  // of the plan: steps of one execution
@@ -58,7 +65,8 @@ struct PreparedProgram {
   std::vector<uint32_t> neighbours;  // the other ranks of the domain that take part, rising
   CopyList gathers, scatters;
   FillList fills;
-  Bindings bindings;  // `gathers` and `scatters` point into it
+  std::vector<PreparedParam> params;  // by (family, instance)
+  Bindings bindings;                  // `gathers` and `scatters` point into it
 
   // Ranks that it sends to or receives from.
   std::vector<uint32_t> Peers() const;

@@ -72,7 +72,7 @@ StatusOr<CheckedRunResult> RunChecked(const Plan& plan, const CheckedRunOptions&
     if (options.on_phase) options.on_phase(phase, execution);
   };
   enter(RunPhase::kPrepare, 0);
-  StatusOr<std::unique_ptr<LoopbackJob>> created = LoopbackJob::Create(plan);
+  StatusOr<std::unique_ptr<LoopbackJob>> created = LoopbackJob::Create(plan, {options.timeout});
   if (!created.ok()) return created.status();
   LoopbackJob& job = **created;
   ContentCheck content(plan, job);
@@ -83,7 +83,7 @@ StatusOr<CheckedRunResult> RunChecked(const Plan& plan, const CheckedRunOptions&
       content.Fill(e);
     }
     enter(RunPhase::kExecute, e);
-    RESHARD_RETURN_IF_ERROR(job.Execute(options.timeout));
+    RESHARD_RETURN_IF_ERROR(job.Execute());
     result.elapsed.push_back(job.stats().elapsed);
     if (!options.check) continue;
     enter(RunPhase::kCompare, e);

@@ -1,4 +1,5 @@
-// Counts the allocations of each thread while it executes a plan.
+// Counts the allocations of all threads while a plan is executed.
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
@@ -7,11 +8,11 @@
 
 #include "doctest/doctest.h"
 #include "runtime/exec/executor.h"
-#include "runtime/exec/loopback/loopback_world.h"
+#include "runtime/exec/loopback/loopback_backend.h"
 #include "runtime/plan/testing/small_plan.h"
 
 namespace {
-thread_local int64_t allocation_count = 0;
+std::atomic<int64_t> allocation_count{0};
 }  // namespace
 
 void* operator new(size_t bytes) {
@@ -30,43 +31,66 @@ void operator delete(void* block, size_t) noexcept { std::free(block); }
 namespace reshard {
 namespace {
 
-TEST_CASE("executing allocates nothing, in the first execution and in later ones") {
-  for (const testing::NamedPlan& named : testing::SmallPlans()) {
-    CAPTURE(named.name);
-    const Plan& plan = named.plan;
-    const ProgramIndex index = BuildProgramIndex(plan);
-    std::vector<LoopbackRank> specs;
-    for (const PlanRank& rank : plan.ranks) specs.push_back({rank.rank, rank.staging_bytes()});
-    const auto world = *LoopbackWorld::Create(specs);
-    std::vector<std::vector<uint64_t>> blocks;
-    std::vector<std::unique_ptr<Executor>> executors;
-    for (size_t r = 0; r < specs.size(); ++r) {
-      std::vector<ParamBuffer> buffers;
-      for (const ExpectedParam& spec : ParamsOfRank(plan, specs[r].rank)) {
+using std::chrono::seconds;
+
+// All ranks of a plan, prepared.
+struct Job {
+  Job(const Plan& plan, const ExecutorOptions& options)
+      : group(static_cast<uint32_t>(plan.ranks.size())) {
+    const auto shared = std::make_shared<SharedPlan>();
+    shared->plan = std::make_shared<Plan>(plan);
+    shared->index = BuildProgramIndex(plan);
+    for (size_t r = 0; r < plan.ranks.size(); ++r) {
+      executors.push_back(
+          *Executor::Create(shared, plan.ranks[r].rank, group.backends()[r], options));
+      for (const ExpectedParam& spec : ParamsOfRank(plan, plan.ranks[r].rank)) {
         blocks.emplace_back(static_cast<size_t>(spec.bytes) / 8 + 1);
-        buffers.push_back(
-            {spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()), spec.bytes});
+        REQUIRE(executors[r]
+                    ->Bind({spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()),
+                            spec.bytes})
+                    .ok());
       }
-      executors.push_back(*Executor::Create(plan, index, specs[r].rank,
-                                            *BindParams(plan, specs[r].rank, buffers),
-                                            world->transport(r)));
     }
-    std::vector<int64_t> allocations(specs.size(), -1);
     std::vector<std::thread> threads;
-    for (size_t r = 0; r < specs.size(); ++r) {
-      threads.emplace_back([&, r] {
-        const int64_t before = allocation_count;
-        bool ok = true;
-        for (int execution = 0; execution < 3; ++execution) {
-          ok = ok && executors[r]->Execute({std::chrono::seconds(20)}).ok();
-        }
-        if (ok) allocations[r] = allocation_count - before;
-      });
+    std::vector<Status> results(executors.size());
+    for (size_t r = 0; r < executors.size(); ++r) {
+      threads.emplace_back([&, r] { results[r] = executors[r]->Prepare(seconds(60)); });
     }
     for (std::thread& thread : threads) thread.join();
-    CHECK(allocations == std::vector<int64_t>(specs.size(), 0));
+    for (const Status& result : results) REQUIRE(result.ToString() == "ok");
   }
-  CHECK(allocation_count > 0);
+
+  bool Execute(uint64_t generation) {
+    bool ok = true;
+    for (const auto& executor : executors) ok = executor->Start(nullptr, generation).ok() && ok;
+    for (const auto& executor : executors) ok = executor->Wait(seconds(60)).ok() && ok;
+    return ok;
+  }
+
+  LoopbackGroup group;
+  std::vector<std::vector<uint64_t>> blocks;
+  std::vector<std::unique_ptr<Executor>> executors;
+};
+
+TEST_CASE("executing allocates nothing, in the first execution and in later ones, traced too") {
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    for (const bool trace : {false, true}) {
+      CAPTURE(named.name);
+      ExecutorOptions options;
+      options.trace = trace;
+      Job job(named.plan, options);
+      const int64_t before = allocation_count;
+      CHECK(before > 0);
+      bool ok = true;
+      for (uint64_t generation = 1; generation <= 3; ++generation) {
+        ok = job.Execute(generation) && ok;
+      }
+      const int64_t after = allocation_count;
+      CHECK(ok);
+      CHECK(after - before == 0);
+      CHECK(trace == !job.executors[0]->record().spans().empty());
+    }
+  }
 }
 
 }  // namespace

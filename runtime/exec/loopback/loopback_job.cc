@@ -21,7 +21,10 @@ constexpr int64_t kParamAlignBytes = 64;
 // What the tables about one param take beside its bytes, generously.
 constexpr int64_t kParamOverheadBytes = 512;
 
-// Opens once for all ranks, so that starting threads is not part of the measured time.
+// More than any execution takes whose waits are bounded.
+constexpr std::chrono::hours kUntilItEnds{24 * 365};
+
+// Opens once for all ranks, so that none starts when some cannot.
 class StartGate {
  public:
   void Open(bool go) {
@@ -44,6 +47,30 @@ class StartGate {
   std::condition_variable changed_;
   State state_ = State::kClosed;
 };
+
+// Calls work(0 .. count - 1) at the same time, each on a thread of its own; none when there
+// are not enough threads.
+Status OnThreads(size_t count, const std::function<void(size_t)>& work) {
+  StartGate gate;
+  std::vector<std::thread> threads;
+  threads.reserve(count);
+  Status status;
+  for (size_t i = 0; i < count; ++i) {
+    try {
+      threads.emplace_back([&gate, &work, i] {
+        if (gate.Wait()) work(i);
+      });
+    } catch (const std::system_error& error) {
+      status =
+          Status(StatusCode::kUnavailable, "cannot start a thread for each of " +
+                                               std::to_string(count) + " ranks: " + error.what());
+      break;
+    }
+  }
+  gate.Open(status.ok());
+  for (std::thread& thread : threads) thread.join();
+  return status;
+}
 
 // What the families of the plan take, over all their ranks and instances.
 std::optional<int64_t> AddFamily(const Plan& plan, const PlanFamily& family, int64_t unit_bytes,
@@ -91,10 +118,11 @@ StatusOr<LoopbackMemory> LoopbackMemoryOf(const Plan& plan) {
 
 LoopbackJob::~LoopbackJob() = default;
 
-StatusOr<std::unique_ptr<LoopbackJob>> LoopbackJob::Create(const Plan& plan) {
+StatusOr<std::unique_ptr<LoopbackJob>> LoopbackJob::Create(const Plan& plan,
+                                                           const LoopbackOptions& options) {
   std::unique_ptr<LoopbackJob> job(new LoopbackJob(plan));
   RESHARD_RETURN_IF_ERROR(job->AllocateParams());
-  RESHARD_RETURN_IF_ERROR(job->CreateExecutors());
+  RESHARD_RETURN_IF_ERROR(job->CreateExecutors(options));
   return job;
 }
 
@@ -127,71 +155,72 @@ Status LoopbackJob::AllocateParams() {
   return Status();
 }
 
-Status LoopbackJob::CreateExecutors() {
-  const ProgramIndex index = BuildProgramIndex(plan_);
-  std::vector<LoopbackRank> ranks;
-  for (const PlanRank& rank : plan_.ranks) {
-    ranks.push_back({rank.rank, rank.staging_bytes()});
-  }
-  StatusOr<std::unique_ptr<LoopbackWorld>> world = LoopbackWorld::Create(ranks);
-  if (!world.ok()) return world.status();
-  world_ = *std::move(world);
-  stats_.max_staging_bytes = world_->max_arena_bytes();
-  for (size_t r = 0; r < ranks.size(); ++r) {
-    std::vector<ParamBuffer> buffers;
-    for (const LoopbackParam& param : params_of(r)) {
-      buffers.push_back(
-          {param.side, param.name, param.bytes.data(), static_cast<int64_t>(param.bytes.size())});
-    }
-    StatusOr<Bindings> bindings = BindParams(plan_, ranks[r].rank, buffers);
-    if (!bindings.ok()) return bindings.status();
+Status LoopbackJob::CreateExecutors(const LoopbackOptions& options) {
+  const auto shared = std::make_shared<SharedPlan>();
+  // The plan is the caller's and outlives the job.
+  shared->plan = std::shared_ptr<const Plan>(std::shared_ptr<const Plan>(), &plan_);
+  shared->index = BuildProgramIndex(plan_);
+  group_ = std::make_unique<LoopbackGroup>(static_cast<uint32_t>(plan_.ranks.size()));
+  ExecutorOptions executor_options;
+  executor_options.wait_timeout = options.timeout;
+  for (size_t r = 0; r < plan_.ranks.size(); ++r) {
     StatusOr<std::unique_ptr<Executor>> executor =
-        Executor::Create(plan_, index, ranks[r].rank, *std::move(bindings), world_->transport(r));
+        Executor::Create(shared, plan_.ranks[r].rank, group_->backends()[r], executor_options);
     if (!executor.ok()) return executor.status();
+    for (const LoopbackParam& param : params_of(r)) {
+      RESHARD_RETURN_IF_ERROR((*executor)->Bind(
+          {param.side, param.name, param.bytes.data(), static_cast<int64_t>(param.bytes.size())}));
+    }
     executors_.push_back(*std::move(executor));
   }
-  return Status();
+  std::vector<Status> results(executors_.size());
+  RESHARD_RETURN_IF_ERROR(OnThreads(
+      executors_.size(), [&](size_t r) { results[r] = executors_[r]->Prepare(kUntilItEnds); }));
+  for (const std::unique_ptr<Executor>& executor : executors_) {
+    stats_.max_staging_bytes = std::max(stats_.max_staging_bytes, executor->arena_bytes());
+  }
+  return FirstFailure(results);
 }
 
-Status LoopbackJob::Execute(std::chrono::nanoseconds timeout) {
-  StartGate gate;
-  std::vector<Status> results(executors_.size());
-  std::vector<std::thread> threads;
-  threads.reserve(executors_.size());
-  Status failed_start;
-  for (size_t r = 0; r < executors_.size(); ++r) {
-    try {
-      threads.emplace_back([this, r, timeout, &gate, &results] {
-        if (gate.Wait()) results[r] = executors_[r]->Execute({timeout});
-      });
-    } catch (const std::system_error& error) {
-      failed_start = Status(StatusCode::kUnavailable, "cannot start a thread for each of " +
-                                                          std::to_string(executors_.size()) +
-                                                          " ranks: " + error.what());
-      break;
-    }
+Status LoopbackJob::FirstFailure(const std::vector<Status>& results) const {
+  RESHARD_RETURN_IF_ERROR(group_->failure());
+  const Status* failure = nullptr;
+  for (const Status& result : results) {
+    // Another rank's failure is the reason for kAborted.
+    const bool better =
+        !result.ok() && (failure == nullptr || (failure->code() == StatusCode::kAborted &&
+                                                result.code() != StatusCode::kAborted));
+    if (better) failure = &result;
   }
+  return failure == nullptr ? Status() : *failure;
+}
+
+Status LoopbackJob::Execute() {
   const auto start = std::chrono::steady_clock::now();
-  gate.Open(failed_start.ok());
-  for (std::thread& thread : threads) thread.join();
-  RESHARD_RETURN_IF_ERROR(std::move(failed_start));
+  ++generation_;
+  std::vector<Status> results(executors_.size());
+  for (size_t r = 0; r < executors_.size(); ++r) {
+    results[r] = executors_[r]->Start(nullptr, generation_);
+  }
+  for (size_t r = 0; r < executors_.size(); ++r) {
+    if (results[r].ok()) results[r] = executors_[r]->Wait(kUntilItEnds).status();
+  }
   stats_.elapsed = std::chrono::steady_clock::now() - start;
-  RESHARD_RETURN_IF_ERROR(world_->failure());
-  for (Status& result : results) RESHARD_RETURN_IF_ERROR(std::move(result));
+  RESHARD_RETURN_IF_ERROR(FirstFailure(results));
   ++stats_.executions;
   return Status();
 }
 
 Status RunLoopback(const Plan& plan, const LoopbackOptions& options, const LoopbackHooks& hooks,
                    LoopbackStats* stats) {
-  StatusOr<std::unique_ptr<LoopbackJob>> created = LoopbackJob::Create(plan);
+  StatusOr<std::unique_ptr<LoopbackJob>> created = LoopbackJob::Create(plan, options);
   if (!created.ok()) return created.status();
   LoopbackJob& job = **created;
   for (uint32_t e = 0; e < options.executions; ++e) {
     if (hooks.fill) {
       for (const LoopbackParam& param : job.params()) hooks.fill(e, param);
     }
-    RESHARD_RETURN_IF_ERROR(job.Execute(options.timeout));
+    RESHARD_RETURN_IF_ERROR(job.Execute());
     if (stats != nullptr) *stats = job.stats();
     if (!hooks.inspect) continue;
     for (const LoopbackParam& param : job.params()) {

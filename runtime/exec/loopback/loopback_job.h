@@ -1,4 +1,4 @@
-// LoopbackJob: a whole plan in one process. Every rank is a thread, every param a real buffer.
+// LoopbackJob: a whole plan in one process. Every rank is an executor, every param a real buffer.
 //
 // The reference backend: what it does is what a plan means. A job owns the buffers of all ranks;
 // between executions the caller fills and inspects them.
@@ -16,7 +16,7 @@
 #include "runtime/base/status.h"
 #include "runtime/exec/bindings.h"
 #include "runtime/exec/executor.h"
-#include "runtime/exec/loopback/loopback_world.h"
+#include "runtime/exec/loopback/loopback_backend.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -50,7 +50,7 @@ struct LoopbackMemory {
 StatusOr<LoopbackMemory> LoopbackMemoryOf(const Plan& plan);
 
 struct LoopbackStats {
-  std::chrono::nanoseconds elapsed{0};  // of the last execution, threads started before
+  std::chrono::nanoseconds elapsed{0};  // of the last execution
   int64_t max_staging_bytes = 0;        // largest arena really allocated
   uint32_t executions = 0;
 };
@@ -58,7 +58,8 @@ struct LoopbackStats {
 class LoopbackJob {
  public:
   // `plan` has passed VerifyPlan and outlives the job.
-  static StatusOr<std::unique_ptr<LoopbackJob>> Create(const Plan& plan);
+  static StatusOr<std::unique_ptr<LoopbackJob>> Create(const Plan& plan,
+                                                       const LoopbackOptions& options);
   ~LoopbackJob();
 
   // By (rank, family, instance). All bytes are kUnsetByte until somebody writes them.
@@ -68,13 +69,15 @@ class LoopbackJob {
   size_t rank_count() const { return executors_.size(); }
 
   // One execution on all ranks; returns the failure of the rank that failed first, by name.
-  Status Execute(std::chrono::nanoseconds timeout);
+  Status Execute();
   const LoopbackStats& stats() const { return stats_; }
 
  private:
   explicit LoopbackJob(const Plan& plan) : plan_(plan) {}
   Status AllocateParams();
-  Status CreateExecutors();
+  Status CreateExecutors(const LoopbackOptions& options);
+  // The result of the rank that failed first, with its name.
+  Status FirstFailure(const std::vector<Status>& results) const;
 
   struct FreeDelete {
     void operator()(uint8_t* block) const;
@@ -83,8 +86,9 @@ class LoopbackJob {
   std::vector<std::unique_ptr<uint8_t, FreeDelete>> blocks_;
   std::vector<LoopbackParam> params_;
   std::vector<size_t> first_param_;  // per rank; one more at the end
-  std::unique_ptr<LoopbackWorld> world_;
+  std::unique_ptr<LoopbackGroup> group_;
   std::vector<std::unique_ptr<Executor>> executors_;
+  uint64_t generation_ = 0;
   LoopbackStats stats_;
 };
 

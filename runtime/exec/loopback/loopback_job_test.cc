@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "doctest/doctest.h"
+#include "runtime/exec/host_engine.h"
+#include "runtime/exec/loopback/loopback_world.h"
 #include "runtime/plan/testing/small_plan.h"
 
 namespace reshard {
@@ -254,7 +256,7 @@ TEST_CASE("hooks see every param; their error ends the run") {
                                            "4 w.columns", "5 w.columns"});
 }
 
-// The ranks of a plan as executors of one world, run by the test.
+// The ranks of a plan as engines in one world, run by the test.
 struct Ranks {
   explicit Ranks(const std::vector<const Plan*>& plan_of_rank) {
     std::vector<LoopbackRank> specs;
@@ -270,24 +272,35 @@ struct Ranks {
         buffers.push_back(
             {spec.side, spec.name, reinterpret_cast<uint8_t*>(blocks.back().data()), spec.bytes});
       }
-      executors.push_back(*Executor::Create(plan, BuildProgramIndex(plan), r,
-                                            *BindParams(plan, r, buffers), world->transport(r)));
+      const ProgramIndex index = BuildProgramIndex(plan);
+      programs.push_back(std::make_unique<PreparedProgram>(
+          *PrepareProgram(plan, index, r, *BindParams(plan, r, buffers))));
+      EngineSpec spec;
+      spec.rank = r;
+      spec.arena_bytes = plan.ranks[r].staging_bytes();
+      spec.program = programs.back().get();
+      engines.push_back(
+          *MakeHostEngine(spec, std::shared_ptr<RankTransport>(world, world->transport(r))));
+      records.emplace_back();
+      records.back().Prepare(*programs.back(), /*trace=*/false);
     }
   }
   // Results of all ranks but `absent`.
   std::vector<Status> Run(uint32_t absent, milliseconds timeout) {
-    std::vector<Status> results(executors.size());
+    std::vector<Status> results(engines.size());
     std::vector<std::thread> threads;
-    for (uint32_t r = 0; r < executors.size(); ++r) {
+    for (uint32_t r = 0; r < engines.size(); ++r) {
       if (r == absent) continue;
-      threads.emplace_back([&, r] { results[r] = executors[r]->Execute({timeout}); });
+      threads.emplace_back([&, r] { results[r] = engines[r]->Execute({timeout}, &records[r]); });
     }
     for (std::thread& thread : threads) thread.join();
     return results;
   }
   std::vector<std::vector<uint64_t>> blocks;
-  std::unique_ptr<LoopbackWorld> world;
-  std::vector<std::unique_ptr<Executor>> executors;
+  std::shared_ptr<LoopbackWorld> world;
+  std::vector<std::unique_ptr<PreparedProgram>> programs;
+  std::vector<std::unique_ptr<ExecutionEngine>> engines;
+  std::vector<ExecutionRecord> records;
 };
 constexpr uint32_t kNobodyAbsent = UINT32_MAX;
 
@@ -308,7 +321,8 @@ TEST_CASE("a rank that does not take part fails all that depend on it, by name, 
     CHECK(failed > 0);
     // Whoever failed refuses to go on.
     for (uint32_t r = 0; r < 8; ++r) {
-      if (!results[r].ok()) CHECK(ranks.executors[r]->Execute({milliseconds(1)}) == results[r]);
+      if (!results[r].ok())
+        CHECK(ranks.engines[r]->Execute({milliseconds(1)}, &ranks.records[r]) == results[r]);
     }
   }
 }
