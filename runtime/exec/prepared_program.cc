@@ -101,7 +101,7 @@ class Preparer {
     if (!copies.ok()) return copies.status();
     for (const RunNest& nest : nests_) NoteWritten(nest, 0, nest.base_instance, op.round + 1);
     // What landed in this round is read in the next one.
-    rounds_[op.round + 1].reads.push_back({*copies, op.peer, op.round, op.peer_offset});
+    rounds_[op.round + 1].reads.push_back({*copies, op.peer, op.round, op.peer_offset, op.extent});
     return Status();
   }
 

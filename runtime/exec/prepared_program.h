@@ -31,6 +31,7 @@ struct PreparedRead {
   uint32_t lander = 0;
   uint32_t round = 0;  // in which it landed
   int64_t lander_offset = 0;
+  int64_t extent = 0;  // adjacent bytes there; a param stored twice is written twice
 };
 
 // One round in which the rank does anything; ranges [first, end) of the vectors of PreparedProgram.
