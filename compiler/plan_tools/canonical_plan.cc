@@ -85,13 +85,7 @@ class Canonicalizer {
                  streams, pieces, trees, tree_members, injects, ranks] = plan_;
     for (const RankList& set : rank_sets) ranks_.push_back(AllRanks(set));
     supers_ = SuperNames(plan_);
-    nics_ = NamesOf(nics);
-    domains_ = NamesOf(domains);
-    groups_ = NamesOf(groups);
-    AddHeader();
-    AddTopology();
-    AddSites();
-    AddCuts();
+    AddWorld();
     AddTensors();
     AddParams();
     AddClasses();
@@ -101,7 +95,22 @@ class Canonicalizer {
     return std::move(canonical_);
   }
 
+  CanonicalPlan RunWorld() {
+    AddWorld();
+    AddRanks();
+    return std::move(canonical_);
+  }
+
  private:
+  void AddWorld() {
+    nics_ = NamesOf(plan_.nics);
+    domains_ = NamesOf(plan_.domains);
+    groups_ = NamesOf(plan_.groups);
+    AddHeader();
+    AddTopology();
+    AddSites();
+    AddCuts();
+  }
   std::vector<std::string>* Section(std::string_view name) {
     canonical_.sections.push_back({name, {}});
     return &canonical_.sections.back().items;
@@ -344,6 +353,8 @@ std::vector<std::string> SuperNames(const Plan& plan) {
 }
 
 CanonicalPlan Canonicalize(const Plan& plan) { return Canonicalizer(plan).Run(); }
+
+CanonicalPlan CanonicalizeWorld(const Plan& plan) { return Canonicalizer(plan).RunWorld(); }
 
 void PrintCanonical(const CanonicalPlan& canonical, std::ostream& out) {
   bool first = true;

@@ -30,6 +30,9 @@ struct CanonicalPlan {
 };
 
 CanonicalPlan Canonicalize(const Plan& plan);
+// Only the sections that do not tell of tensors and what moves: header, topology, sites, cuts,
+// ranks.
+CanonicalPlan CanonicalizeWorld(const Plan& plan);
 
 // A heading and the items of each section. Control characters of names are escaped already.
 void PrintCanonical(const CanonicalPlan& canonical, std::ostream& out);

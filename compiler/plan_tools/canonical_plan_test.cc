@@ -5,6 +5,7 @@
 #include <sstream>
 #include <utility>
 
+#include "compiler/plan_tools/plan_rows.h"
 #include "doctest/doctest.h"
 #include "runtime/plan/testing/small_plan.h"
 
@@ -136,7 +137,7 @@ std::vector<std::pair<const char*, std::function<void(Plan*)>>> Changes() {
       CHANGE(++p->places[0].base_bytes),
       CHANGE(++p->places[0].base_instance),
       CHANGE(++p->place_dims[0].begin),
-      CHANGE(++p->place_dims[0].extent),
+      CHANGE(--p->place_dims[0].extent),
       CHANGE(++p->place_dims[0].stride_bytes),
       CHANGE(++p->place_dims[0].instance_stride),
       CHANGE(p->fills.at(0).rule = p->fills[0].rule == PlanFillRule::kZero ? PlanFillRule::kKeep
@@ -145,7 +146,7 @@ std::vector<std::pair<const char*, std::function<void(Plan*)>>> Changes() {
       CHANGE(++p->fill_dims.at(0).extent),
       CHANGE(++p->fill_dims.at(0).stride_bytes),
       CHANGE(++p->intervals[p->cell_dims[0]].begin),
-      CHANGE(++p->intervals[p->cell_dims[0]].extent),
+      CHANGE(--p->intervals[p->cell_dims[0]].extent),
       CHANGE(++p->classes[0].bytes),
       CHANGE(p->classes[0].holders = p->classes[0].needers),
       CHANGE(p->classes[0].needers = p->classes[0].holders),
@@ -178,10 +179,32 @@ TEST_CASE("every field is in the text") {
   const Plan plan = testing::ExpertPlan();
   const std::string text = TextOf(plan);
   for (const auto& [name, change] : Changes()) {
-    CAPTURE(name);
+    CAPTURE(std::string(name));
     Plan changed = plan;
     change(&changed);
     CHECK(TextOf(changed) != text);
+  }
+}
+
+TEST_CASE("every field is in the rows that plans are compared by") {
+  const Plan plan = testing::ExpertPlan();
+  const auto world = [](const Plan& of) {
+    std::ostringstream text;
+    PrintCanonical(CanonicalizeWorld(of), text);
+    return text.str();
+  };
+  for (const auto& [name, change] : Changes()) {
+    CAPTURE(std::string(name));
+    Plan changed = plan;
+    change(&changed);
+    CHECK((world(changed) != world(plan) || CompareRows(plan, changed).changed()));
+  }
+}
+
+TEST_CASE("rows do not depend on their numbers") {
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    CAPTURE(named.name);
+    CHECK(!CompareRows(Renumbered(named.plan), named.plan).changed());
   }
 }
 

@@ -15,26 +15,32 @@ size_t SiteOf(const Plan& plan, Rank rank) {
   return static_cast<size_t>(place - plan.sites.begin());
 }
 
-// `bytes` from one rank to another; nothing when they share a domain.
-void AddMessage(const Plan& plan, Rank from, Rank to, int64_t bytes, PlanLoads* loads) {
-  const size_t sender = SiteOf(plan, from);
-  const size_t receiver = SiteOf(plan, to);
+// `bytes` from one site to another; nothing when they share a domain.
+void AddMessage(const Plan& plan, size_t sender, size_t receiver, int64_t bytes, PlanLoads* loads) {
   if (plan.sites[sender].domain == plan.sites[receiver].domain) return;
   loads->sites[sender].send_bytes += bytes;
   loads->sites[receiver].receive_bytes += bytes;
 }
 
 void AddTrees(const Plan& plan, PlanLoads* loads) {
+  std::vector<size_t> heads;  // the site of each tree's head
   for (const PlanTree& tree : plan.trees) {
     const int64_t bytes = plan.streams[tree.stream].bytes;
-    for (uint32_t position = 1; position < tree.member_count; ++position) {
-      AddMessage(plan, plan.tree_members[tree.first_member + TreeParent(tree.kind, position)],
-                 plan.tree_members[tree.first_member + position], bytes, loads);
+    std::vector<size_t> members;
+    for (uint32_t position = 0; position < tree.member_count; ++position) {
+      members.push_back(SiteOf(plan, plan.tree_members[tree.first_member + position]));
+      if (position == 0) continue;
+      AddMessage(plan, members[TreeParent(tree.kind, position)], members[position], bytes, loads);
     }
+    heads.push_back(members.front());
   }
+  // Injects stand by source.
+  const PlanInject* last = nullptr;
+  size_t source = 0;
   for (const PlanInject& inject : plan.injects) {
-    AddMessage(plan, inject.source, plan.tree_members[plan.trees[inject.tree].first_member],
-               inject.extent, loads);
+    if (last == nullptr || last->source != inject.source) source = SiteOf(plan, inject.source);
+    last = &inject;
+    AddMessage(plan, source, heads[inject.tree], inject.extent, loads);
   }
 }
 

@@ -1,6 +1,7 @@
 #include "compiler/plan_tools/plan_diff.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
 #include <utility>
@@ -123,33 +124,53 @@ std::map<std::string, std::string> OptionsOf(const Plan& plan) {
   return {plan.header.options.begin(), plan.header.options.end()};
 }
 
-// How many items both sorted lists have, equal ones as often as in both.
-int64_t CountCommon(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  int64_t common = 0;
-  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const int order = a[i].compare(b[j]);
-    if (order == 0) ++common;
-    if (order <= 0) ++i;
-    if (order >= 0) ++j;
+// The rows of the tables that do not tell of tensors and what moves, without the inputs' digests.
+CanonicalPlan WorldOf(const Plan& plan) {
+  CanonicalPlan world = CanonicalizeWorld(plan);
+  for (CanonicalSection& section : world.sections) {
+    std::erase_if(section.items, [&](const std::string& item) {
+      return section.name == "header" && (item.starts_with("train ") ||
+                                          item.starts_with("infer ") || item.starts_with("topo "));
+    });
+    std::sort(section.items.begin(), section.items.end());
   }
-  return common;
+  return world;
 }
 
-std::vector<TableChange> DiffTables(const Plan& before, const Plan& after) {
-  CanonicalPlan a = Canonicalize(before);
-  CanonicalPlan b = Canonicalize(after);
-  std::vector<TableChange> changes;
+// Sets diff->tables, diff->tensors and what has become of the inputs.
+void DiffTables(const Plan& before, const Plan& after, PlanDiff* diff) {
+  const CanonicalPlan a = WorldOf(before);
+  const CanonicalPlan b = WorldOf(after);
+  std::vector<TableChange> world;
   for (size_t s = 0; s < a.sections.size(); ++s) {
-    std::vector<std::string>& had = a.sections[s].items;
-    std::vector<std::string>& has = b.sections[s].items;
-    std::sort(had.begin(), had.end());
-    std::sort(has.begin(), has.end());
-    const int64_t common = CountCommon(had, has);
-    const TableChange change{a.sections[s].name, static_cast<int64_t>(had.size()) - common,
-                             static_cast<int64_t>(has.size()) - common};
-    if (change.only_before + change.only_after > 0) changes.push_back(change);
+    world.push_back(TableChange{a.sections[s].name});
+    CountUnequal(a.sections[s].items, b.sections[s].items, &world.back());
   }
-  return changes;
+  const PlanRowChanges rows = CompareRows(before, after);
+  if (rows.changed()) diff->tensors = DiffTensors(before, after);
+  const auto changed = [&](std::string_view name) {
+    return std::any_of(world.begin(), world.end(), [&](const TableChange& change) {
+      return change.name == name && change.changed();
+    });
+  };
+  InputChange& train = diff->inputs[0];
+  InputChange& infer = diff->inputs[1];
+  InputChange& topo = diff->inputs[2];
+  train.rewritten = train.changed() && !rows.tensors.changed() && !rows.source_params.changed();
+  infer.rewritten =
+      infer.changed() && !rows.tensors.changed() && !rows.destination_params.changed();
+  topo.rewritten = topo.changed() && !changed("topology") && !changed("sites");
+  for (const InputChange& input : diff->inputs) {
+    if (!input.changed()) continue;
+    ++world[0].only_before;
+    ++world[0].only_after;
+  }
+  const auto last = std::prev(world.end());
+  std::vector<TableChange> all(world.begin(), last);
+  all.insert(all.end(), {rows.tensors, rows.source_params, rows.destination_params, rows.classes,
+                         rows.streams, rows.trees, *last});
+  std::copy_if(all.begin(), all.end(), std::back_inserter(diff->tables),
+               [](const TableChange& change) { return change.changed(); });
 }
 
 }  // namespace
@@ -214,9 +235,8 @@ PlanDiff DiffPlans(const LoadedPlan& before, const LoadedPlan& after) {
   diff.nics = Unequal<PortChange>(NicsByName(a), NicsByName(b));
   diff.domain_count = static_cast<int64_t>(std::max(a.plan.domains.size(), b.plan.domains.size()));
   diff.nic_count = static_cast<int64_t>(std::max(a.plan.nics.size(), b.plan.nics.size()));
-  diff.tensors = DiffTensors(a.plan, b.plan);
   diff.options = Unequal<OptionChange>(OptionsOf(a.plan), OptionsOf(b.plan));
-  diff.tables = DiffTables(a.plan, b.plan);
+  DiffTables(a.plan, b.plan, &diff);
   return diff;
 }
 

@@ -1,9 +1,9 @@
 // PlanDiff: in what two plans differ, by meaning and not by bytes.
 //
-// Plans are equal when their canonical texts are (canonical_plan.h). What differs is told in
-// sections, from what matters most to what explains the rest: figures, inputs, domains, NICs,
-// tensors by template, options, and rows by table. Costs time linear in the tables; no program is
-// expanded.
+// Plans are equal when their rows say the same (plan_rows.h), however files are laid out, tables
+// are numbered and templates are cut. What differs is told in sections, from what matters most to
+// what explains the rest: figures, inputs, domains, NICs, tensors by template, options, and rows by
+// table. Costs time linear in the tables; no program is expanded.
 #ifndef RESHARD_COMPILER_PLAN_TOOLS_PLAN_DIFF_H_
 #define RESHARD_COMPILER_PLAN_TOOLS_PLAN_DIFF_H_
 
@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/plan_tools/plan_rows.h"
 #include "compiler/plan_tools/tensor_diff.h"
 #include "runtime/plan/load_plan.h"
 
@@ -50,7 +51,9 @@ struct Figure {
 struct InputChange {
   std::string_view name;  // "train", "infer" or "topo"
   std::string before, after;
-  bool changed() const { return before != after; }
+  // Of another digest, but what the plan has of it is the same: only written in another way.
+  bool rewritten = false;
+  bool changed() const { return before != after && !rewritten; }
 };
 
 // Network bytes of a domain or NIC, matched by name.
@@ -70,12 +73,6 @@ struct OptionChange {
   std::optional<std::string> before, after;
 };
 
-// How many rows of a table only one plan has.
-struct TableChange {
-  std::string_view name;
-  int64_t only_before = 0, only_after = 0;
-};
-
 struct PlanDiff {
   std::vector<Figure> figures;  // all, also equal ones
   std::array<std::string, 2> binding_cuts, busiest_nics;
@@ -84,7 +81,7 @@ struct PlanDiff {
   int64_t domain_count = 0, nic_count = 0;  // of either plan
   std::vector<TensorChange> tensors;
   std::vector<OptionChange> options;
-  std::vector<TableChange> tables;  // empty: the plans are equal
+  std::vector<TableChange> tables;  // those that differ; empty: the plans are equal
   std::array<std::string, 2> digests;
 
   bool equal() const { return tables.empty(); }

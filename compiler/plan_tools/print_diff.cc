@@ -52,7 +52,9 @@ DiffTable LayoutsTable(const PlanDiff& diff) {
   for (const InputChange& input : diff.inputs) {
     table.rows.push_back({std::string(input.name), input.before.substr(0, kShownDigits),
                           input.after.substr(0, kShownDigits),
-                          input.changed() ? "changed" : "same"});
+                          input.changed()   ? "changed"
+                          : input.rewritten ? "written otherwise"
+                                            : "same"});
   }
   return table;
 }
@@ -139,11 +141,23 @@ std::string Verdict(const DiffReport& report) {
              : "equal: the bytes differ, the meaning does not";
 }
 
+// "train, infer": inputs of another digest that mean the same.
+std::string Rewritten(const DiffReport& report) {
+  std::string names;
+  for (const InputChange& input : report.diff.inputs) {
+    if (input.rewritten) names += (names.empty() ? "" : ", ") + std::string(input.name);
+  }
+  return names;
+}
+
 void PrintText(const DiffReport& report, std::ostream& out) {
   out << Verdict(report) << "\n";
   for (size_t i = 0; i < 2; ++i) {
     out << (i == 0 ? "first   " : "second  ") << report.names[i] << " " << report.diff.digests[i]
         << "\n";
+  }
+  if (const std::string names = Rewritten(report); !names.empty()) {
+    out << "written otherwise, with the same meaning: " << names << "\n";
   }
   for (const GateResult& gate : report.gates) {
     out << (gate.passed ? "passed  " : "FAILED  ") << gate.gate << ": " << gate.reason << "\n";
@@ -182,6 +196,9 @@ void PrintMarkdownTable(const DiffTable& table, size_t limit, std::ostream& out)
 void PrintMarkdown(const DiffReport& report, std::ostream& out) {
   out << "**" << Verdict(report) << "**: " << MarkdownCode(report.names[0]) << " to "
       << MarkdownCode(report.names[1]) << "\n";
+  if (const std::string names = Rewritten(report); !names.empty()) {
+    out << "\nWritten otherwise, with the same meaning: " << names << "\n";
+  }
   if (!report.gates.empty()) {
     DiffTable table{"", {"gate", "result", "found"}, {}};
     for (const GateResult& gate : report.gates) {
@@ -267,6 +284,7 @@ void WriteSection(DiffSection section, const PlanDiff& diff, JsonWriter* json) {
         json->Field("first", input.before);
         json->Field("second", input.after);
         json->Flag("changed", input.changed());
+        json->Flag("rewritten", input.rewritten);
         json->End();
       }
       return json->End();

@@ -8,223 +8,17 @@
 #include <utility>
 
 #include "compiler/plan_tools/canonical_plan.h"
-#include "compiler/plan_tools/units.h"
-#include "runtime/base/sha256.h"
+#include "compiler/plan_tools/tensor_facts.h"
+#include "compiler/plan_tools/tensor_parts.h"
 
 namespace reshard {
 namespace {
 
-// Templates whose loops differ are matched tensor by tensor up to this many names each.
-constexpr int64_t kMaxNamedTensors = int64_t{1} << 20;
-
-int64_t CountOf(const PlanSuper& super) {
-  int64_t count = 1;
-  for (const int64_t extent : super.loop_extent) count *= extent;
-  return count;
-}
-
-void Append(int64_t value, std::string* text) { *text += std::to_string(value) + ","; }
-
-// How the tensors of a template lie on the ranks of one side.
-struct Sharding {
-  std::string text = "nowhere";      // "4-way on dim 0, 2 copies, 8 ranks"
-  std::set<std::string> boxes;       // of the shape, as numbers
-  std::vector<std::string> placing;  // every place with its param and ranks
-};
-
-// What the comparison needs of one plan, by super-tensor.
-struct PlanFacts {
-  const Plan& plan;
-  std::vector<std::string> names;
-  std::array<std::vector<std::vector<uint32_t>>, 2> places;  // by side
-  std::vector<std::string> routes;                           // equal for equal routes
-  std::vector<std::string> rank_hashes;                      // of rank sets, equal for equal ranks
-};
-
-// The ranges of a place in the dims whose axis is at least `first_axis`.
-std::string BoxText(const Plan& plan, const PlanPlace& place, size_t first_axis) {
-  const PlanSuper& super = plan.supers[place.super];
-  std::string text;
-  for (size_t d = 0; d < super.dims.size(); ++d) {
-    if (super.dims[d].axis < first_axis) continue;
-    Append(plan.place_dims[place.first_dim + d].begin, &text);
-    Append(plan.place_dims[place.first_dim + d].extent, &text);
-  }
-  return text;
-}
-
-std::string PlacingText(const PlanFacts& facts, const PlanPlace& place) {
-  const Plan& plan = facts.plan;
-  const PlanSuper& super = plan.supers[place.super];
-  const PlanFamily& family = plan.families[place.family];
-  std::string text = BoxText(plan, place, 0);
-  Append(place.base_bytes, &text);
-  Append(place.base_instance, &text);
-  for (size_t d = 0; d < super.dims.size(); ++d) {
-    Append(plan.place_dims[place.first_dim + d].stride_bytes, &text);
-    Append(plan.place_dims[place.first_dim + d].instance_stride, &text);
-  }
-  text += family.name.Describe(family.loop_begin, family.loop_extent);
-  return text + " on " + facts.rank_hashes[family.rank_set];
-}
-
-// In how many different ways ranks hold parts of the shape.
-int64_t CountParts(const std::map<uint32_t, std::set<std::string>>& boxes_of_set, const Plan& plan,
-                   int64_t* rank_count) {
-  std::map<std::string, uint32_t> ids;
-  std::vector<std::pair<Rank, uint32_t>> held;  // a rank and a box
-  for (const auto& [set, boxes] : boxes_of_set) {
-    for (const std::string& box : boxes) {
-      const uint32_t id = ids.try_emplace(box, static_cast<uint32_t>(ids.size())).first->second;
-      for (const Rank rank : plan.rank_sets[set]) held.emplace_back(rank, id);
-    }
-  }
-  std::sort(held.begin(), held.end());
-  held.erase(std::unique(held.begin(), held.end()), held.end());
-  std::set<std::vector<uint32_t>> parts;
-  *rank_count = 0;
-  for (size_t begin = 0; begin < held.size();) {
-    std::vector<uint32_t> part;
-    const Rank rank = held[begin].first;
-    for (; begin < held.size() && held[begin].first == rank; ++begin) {
-      part.push_back(held[begin].second);
-    }
-    parts.insert(std::move(part));
-    ++*rank_count;
-  }
-  return static_cast<int64_t>(parts.size());
-}
-
-// The dims of the shape that places cut, as text: " on dims 0, 1".
-std::string CutDims(const Plan& plan, const std::vector<uint32_t>& places, size_t loops) {
-  const PlanSuper& super = plan.supers[plan.places[places.front()].super];
-  std::string text;
-  int cut = 0;
-  for (size_t axis = loops; axis < loops + super.shape.size(); ++axis) {
-    std::set<std::string> ranges;
-    for (const uint32_t p : places) {
-      std::string range;
-      for (size_t d = 0; d < super.dims.size(); ++d) {
-        if (super.dims[d].axis != axis) continue;
-        const PlanDimRange& of_dim = plan.place_dims[plan.places[p].first_dim + d];
-        Append(of_dim.begin, &range);
-        Append(of_dim.extent, &range);
-      }
-      ranges.insert(std::move(range));
-    }
-    if (ranges.size() < 2) continue;
-    text += (text.empty() ? "" : ", ") + std::to_string(axis - loops);
-    ++cut;
-  }
-  if (cut == 0) return "";
-  return (cut == 1 ? " on dim " : " on dims ") + text;
-}
-
-Sharding ShardingOf(const PlanFacts& facts, PlanSide side, uint32_t super_index) {
-  const Plan& plan = facts.plan;
-  const std::vector<uint32_t>& places = facts.places[static_cast<size_t>(side)][super_index];
-  Sharding sharding;
-  if (places.empty()) return sharding;
-  const PlanSuper& super = plan.supers[super_index];
-  const size_t loops = super.loop_begin.size();
-  std::map<uint32_t, std::set<std::string>> boxes_of_set;
-  double stored = 0;  // elements, only for the number of copies in the text
-  for (const uint32_t p : places) {
-    const PlanPlace& place = plan.places[p];
-    const uint32_t set = plan.families[place.family].rank_set;
-    std::string box = BoxText(plan, place, loops);
-    sharding.boxes.insert(box);
-    boxes_of_set[set].insert(std::move(box));
-    sharding.placing.push_back(PlacingText(facts, place));
-    double elements = static_cast<double>(plan.rank_sets[set].size());
-    for (size_t d = 0; d < super.dims.size(); ++d) {
-      elements *= static_cast<double>(plan.place_dims[place.first_dim + d].extent);
-    }
-    stored += elements;
-  }
-  std::sort(sharding.placing.begin(), sharding.placing.end());
-
-  double whole = static_cast<double>(CountOf(super));
-  for (const int64_t extent : super.shape) whole *= static_cast<double>(extent);
-  int64_t ranks = 0;
-  const int64_t parts = CountParts(boxes_of_set, plan, &ranks);
-  sharding.text = parts == 1 ? "whole" : std::to_string(parts) + "-way";
-  if (parts > 1) sharding.text += CutDims(plan, places, loops);
-  const std::string copies = FormatRatio(stored / whole);
-  const size_t fraction = copies.find(".000");
-  sharding.text += ", " + copies.substr(0, fraction) + (copies == "1.000" ? " copy" : " copies") +
-                   ", " + FormatCount(ranks) + (ranks == 1 ? " rank" : " ranks");
-  return sharding;
-}
-
-// For each super-tensor, a hash of its cells with the trees and sources that carry them.
-std::vector<std::string> RoutesOf(const Plan& plan) {
-  std::vector<std::set<Rank>> sources(plan.trees.size());
-  for (const PlanInject& inject : plan.injects) sources[inject.tree].insert(inject.source);
-  std::vector<std::set<std::string>> of_stream(plan.streams.size());
-  for (size_t t = 0; t < plan.trees.size(); ++t) {
-    const PlanTree& tree = plan.trees[t];
-    std::string text = "landers ";
-    for (uint32_t m = 0; m < tree.member_count; ++m) {
-      Append(plan.tree_members[tree.first_member + m], &text);
-    }
-    text += "sources ";
-    for (const Rank rank : sources[t]) Append(rank, &text);
-    of_stream[tree.stream].insert(std::move(text));
-  }
-  std::vector<std::set<std::string>> of_class(plan.classes.size());
-  for (const PlanStream& stream : plan.streams) {
-    const size_t index = static_cast<size_t>(&stream - plan.streams.data());
-    for (uint32_t p = 0; p < stream.piece_count; ++p) {
-      of_class[plan.pieces[stream.first_piece + p].cls].insert(of_stream[index].begin(),
-                                                               of_stream[index].end());
-    }
-  }
-  std::vector<std::vector<std::string>> of_super(plan.supers.size());
-  for (size_t c = 0; c < plan.classes.size(); ++c) {
-    Sha256 hasher;
-    for (const std::string& route : of_class[c]) hasher.Update(route);
-    const std::string hash = ToHex(hasher.Finish());
-    for (uint32_t i = 0; i < plan.classes[c].cell_count; ++i) {
-      const PlanCell& cell = plan.cells[plan.classes[c].first_cell + i];
-      std::string text;
-      for (size_t d = 0; d < plan.supers[cell.super].dims.size(); ++d) {
-        const PlanInterval& interval = plan.intervals[plan.cell_dims[cell.first_dim + d]];
-        Append(interval.begin, &text);
-        Append(interval.extent, &text);
-      }
-      of_super[cell.super].push_back(text + hash);
-    }
-  }
-  std::vector<std::string> routes;
-  for (std::vector<std::string>& cells : of_super) {
-    std::sort(cells.begin(), cells.end());
-    Sha256 hasher;
-    for (const std::string& cell : cells) hasher.Update(cell);
-    routes.push_back(ToHex(hasher.Finish()));
-  }
-  return routes;
-}
-
-PlanFacts FactsOf(const Plan& plan) {
-  PlanFacts facts{plan, SuperNames(plan), {}, RoutesOf(plan), {}};
-  for (const RankList& set : plan.rank_sets) {
-    std::string text;
-    for (const Rank rank : set) Append(rank, &text);
-    facts.rank_hashes.push_back(ToHex(Sha256Of(text)));
-  }
-  for (auto& side : facts.places) side.resize(plan.supers.size());
-  for (uint32_t p = 0; p < plan.places.size(); ++p) {
-    const PlanPlace& place = plan.places[p];
-    const size_t side = static_cast<size_t>(plan.families[place.family].side);
-    facts.places[side][place.super].push_back(p);
-  }
-  return facts;
-}
-
-bool IsDelivered(const PlanFacts& facts, uint32_t super) {
-  return !facts.places[static_cast<size_t>(PlanSide::kDestination)][super].empty();
-}
+// Templates that stand in both plans are compared tensor by tensor up to this many parts, larger
+// ones as a whole where that already shows a difference.
+constexpr int64_t kMaxPartsOfTemplate = int64_t{1} << 18;
+// No comparison tensor by tensor goes beyond this many tensors or parts of a template.
+constexpr int64_t kMaxParts = int64_t{1} << 21;
 
 std::string ShapeText(const PlanSuper& super) {
   std::string text(DTypeText(super.dtype));
@@ -235,12 +29,6 @@ std::string ShapeText(const PlanSuper& super) {
   return text + "]";
 }
 
-std::string WholeText(const PlanFacts& facts, uint32_t super) {
-  return ShapeText(facts.plan.supers[super]) + ", held " +
-         ShardingOf(facts, PlanSide::kSource, super).text + ", needed " +
-         ShardingOf(facts, PlanSide::kDestination, super).text;
-}
-
 bool SameDims(const PlanSuper& a, const PlanSuper& b) {
   const auto same = [](const PlanSuper::Dim& x, const PlanSuper::Dim& y) {
     return x.axis == y.axis && x.weight == y.weight;
@@ -248,24 +36,65 @@ bool SameDims(const PlanSuper& a, const PlanSuper& b) {
   return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(), same);
 }
 
+// One plan with what was found out about its templates so far.
+struct Side {
+  Side(const Plan& plan, ContentIds* ids) : facts(plan, ids), names(SuperNames(plan)) {}
+
+  const PlanSuper& super(uint32_t s) const { return facts.plan().supers[s]; }
+  bool IsDelivered(uint32_t s) const { return !facts.PlacesOf(PlanSide::kDestination, s).empty(); }
+  const std::vector<TensorHolding>& Holdings(PlanSide side, uint32_t s) {
+    std::vector<TensorHolding>& found = holdings[static_cast<size_t>(side)][s];
+    if (found.empty()) found = facts.Holdings(side, s);
+    return found;
+  }
+  const std::vector<ContentIds::Id>& Routes(uint32_t s) {
+    std::vector<ContentIds::Id>& found = routes[s];
+    if (found.empty()) found = facts.Routes(s);
+    return found;
+  }
+  std::string TensorName(uint32_t s, int64_t tensor) const {
+    const PlanSuper& of = super(s);
+    std::vector<int64_t> values = of.loop_begin;
+    for (size_t i = values.size(); i-- > 0;) {
+      values[i] += tensor % of.loop_extent[i];
+      tensor /= of.loop_extent[i];
+    }
+    return of.name.Instance(values);
+  }
+  std::string WholeText(uint32_t s) {
+    return ShapeText(super(s)) + ", held " + facts.ShardingText(PlanSide::kSource, s) +
+           ", needed " + facts.ShardingText(PlanSide::kDestination, s);
+  }
+
+  TensorFacts facts;
+  std::vector<std::string> names;  // of templates
+  std::array<std::map<uint32_t, std::vector<TensorHolding>>, 2> holdings;
+  std::map<uint32_t, std::vector<ContentIds::Id>> routes;
+};
+
+// Tensors that are of template `b` before and `a` after.
+struct Pair {
+  uint32_t b = 0, a = 0;
+  std::vector<std::pair<int64_t, int64_t>> tensors;  // before, after; rising
+  bool whole = false;  // all tensors of both, which have the same names
+};
+
 class TensorComparison {
  public:
   TensorComparison(const Plan& before, const Plan& after)
-      : before_(FactsOf(before)), after_(FactsOf(after)) {}
+      : before_(before, &ids_), after_(after, &ids_) {}
 
   std::vector<TensorChange> Run() {
     std::map<std::string, uint32_t> by_name;
     for (uint32_t s = 0; s < after_.names.size(); ++s) by_name[after_.names[s]] = s;
     std::vector<uint32_t> left_before, left_after;
-    for (uint32_t s = 0; s < before_.names.size(); ++s) {
-      const auto found = by_name.find(before_.names[s]);
-      if (found == by_name.end() ||
-          before_.plan.supers[s].name != after_.plan.supers[found->second].name ||
-          before_.plan.supers[s].loop_extent != after_.plan.supers[found->second].loop_extent) {
-        left_before.push_back(s);
+    for (uint32_t b = 0; b < before_.names.size(); ++b) {
+      const auto found = by_name.find(before_.names[b]);
+      if (found == by_name.end() || !SameNames(before_.super(b), after_.super(found->second))) {
+        left_before.push_back(b);
         continue;
       }
-      ComparePair(s, found->second, CountOf(before_.plan.supers[s]), true);
+      ComparePair({b, found->second, {}, true});
       by_name.erase(found);
     }
     for (const auto& [name, s] : by_name) left_after.push_back(s);
@@ -278,62 +107,167 @@ class TensorComparison {
   }
 
  private:
+  static bool SameNames(const PlanSuper& b, const PlanSuper& a) {
+    return b.name == a.name && b.loop_begin == a.loop_begin && b.loop_extent == a.loop_extent;
+  }
+
   void Add(TensorChangeKind kind, std::string name, int64_t count, std::string before,
            std::string after, bool loses_coverage) {
     changes_.push_back(
         {kind, std::move(name), count, std::move(before), std::move(after), loses_coverage});
   }
 
-  // `count` tensors that are of template `b` before and `a` after; all of both when `exact`.
-  void ComparePair(uint32_t b, uint32_t a, int64_t count, bool exact) {
-    const PlanSuper& before = before_.plan.supers[b];
-    const PlanSuper& after = after_.plan.supers[a];
-    const std::string& name = after_.names[a];
-    const bool lost = IsDelivered(before_, b) && !IsDelivered(after_, a);
-    if (before.shape != after.shape || before.dtype != after.dtype) {
-      Add(TensorChangeKind::kReshaped, name, count, ShapeText(before), ShapeText(after),
-          IsDelivered(before_, b));
-      return;
-    }
-    bool placed = false;  // differently
-    for (const PlanSide side : {PlanSide::kSource, PlanSide::kDestination}) {
-      const bool source = side == PlanSide::kSource;
-      const Sharding had = ShardingOf(before_, side, b);
-      const Sharding has = ShardingOf(after_, side, a);
-      const bool comparable = exact && SameDims(before, after);
-      if (had.text != has.text || (comparable && had.boxes != has.boxes)) {
-        Add(source ? TensorChangeKind::kSourceSharding : TensorChangeKind::kDestinationSharding,
-            name, count, had.text, has.text, !source && lost);
-        placed = true;
-      } else if (comparable && had.placing != has.placing) {
-        Add(source ? TensorChangeKind::kSourceMoved : TensorChangeKind::kDestinationMoved, name,
-            count, had.text, has.text, false);
-        placed = true;
-      }
-    }
-    if (exact && !placed && SameDims(before, after) && before_.routes[b] != after_.routes[a]) {
-      Add(TensorChangeKind::kRerouted, name, count, "", "", false);
-    }
+  // What to call `count` tensors of a template, of which `first` is the first.
+  static std::string Label(const Side& side, uint32_t s, int64_t count, int64_t first) {
+    if (count == TensorCount(side.super(s))) return side.names[s];
+    return side.TensorName(s, first) + (count == 1 ? "" : " and others");
   }
 
-  // The tensors of `supers` by name; those of templates that are too large stay in `large`.
-  static std::map<std::string, uint32_t> NamesOf(const PlanFacts& facts,
-                                                 const std::vector<uint32_t>& supers,
-                                                 std::vector<uint32_t>* large) {
-    std::map<std::string, uint32_t> names;
+  int64_t CountOf(const Pair& pair) const {
+    return pair.whole ? TensorCount(after_.super(pair.a))
+                      : static_cast<int64_t>(pair.tensors.size());
+  }
+
+  void ComparePair(Pair pair) {
+    const PlanSuper& before = before_.super(pair.b);
+    const PlanSuper& after = after_.super(pair.a);
+    const int64_t first = pair.whole ? 0 : pair.tensors.front().second;
+    if (before.shape != after.shape || before.dtype != after.dtype) {
+      Add(TensorChangeKind::kReshaped, Label(after_, pair.a, CountOf(pair), first), CountOf(pair),
+          ShapeText(before), ShapeText(after), before_.IsDelivered(pair.b));
+      return;
+    }
+    const bool comparable = pair.whole && SameDims(before, after);
+    std::set<int64_t> placed;  // tensors of `after` that are placed in another way
+    bool all_placed = false;
+    for (const PlanSide side : {PlanSide::kSource, PlanSide::kDestination}) {
+      if (comparable && before_.facts.PlacingOfTemplate(side, pair.b) ==
+                            after_.facts.PlacingOfTemplate(side, pair.a)) {
+        continue;
+      }
+      const int64_t parts =
+          std::max(before_.facts.PlacedParts(side, pair.b), after_.facts.PlacedParts(side, pair.a));
+      if (parts > kMaxParts || (comparable && parts > kMaxPartsOfTemplate)) {
+        const std::string had = before_.facts.ShardingText(side, pair.b);
+        const std::string has = after_.facts.ShardingText(side, pair.a);
+        if (had != has || parts > kMaxParts) {
+          AddWhole(pair, side, had, has);
+          all_placed = true;
+          continue;
+        }
+      }
+      CompareHoldings(&pair, side, &placed);
+    }
+    if (all_placed) return;
+    if (comparable &&
+        before_.facts.RoutesOfTemplate(pair.b) == after_.facts.RoutesOfTemplate(pair.a)) {
+      return;
+    }
+    CompareRoutes(&pair, placed, comparable);
+  }
+
+  // All tensors of a pair, which is too large to be compared one by one.
+  void AddWhole(const Pair& pair, PlanSide side, const std::string& had, const std::string& has) {
+    const bool source = side == PlanSide::kSource;
+    const int64_t first = pair.whole ? 0 : pair.tensors.front().second;
+    TensorChangeKind kind =
+        source ? TensorChangeKind::kSourceSharding : TensorChangeKind::kDestinationSharding;
+    if (had == has) {
+      kind = source ? TensorChangeKind::kSourceMoved : TensorChangeKind::kDestinationMoved;
+    }
+    Add(kind, Label(after_, pair.a, CountOf(pair), first), CountOf(pair), had, has,
+        !source && before_.IsDelivered(pair.b) && !after_.IsDelivered(pair.a));
+  }
+
+  static void ListTensors(const PlanSuper& super, Pair* pair) {
+    if (!pair->whole || !pair->tensors.empty()) return;
+    for (int64_t i = 0; i < TensorCount(super); ++i) pair->tensors.emplace_back(i, i);
+  }
+
+  void CompareHoldings(Pair* pair, PlanSide side, std::set<int64_t>* placed) {
+    ListTensors(after_.super(pair->a), pair);
+    const bool source = side == PlanSide::kSource;
+    const std::vector<TensorHolding>& had = before_.Holdings(side, pair->b);
+    const std::vector<TensorHolding>& has = after_.Holdings(side, pair->a);
+    std::vector<bool> sharded_before(had.size()), sharded_after(has.size());
+    std::vector<std::pair<int64_t, int64_t>> sharded, moved;
+    bool lost = false;
+    for (const auto& [b, a] : pair->tensors) {
+      const TensorHolding& x = had[static_cast<size_t>(b)];
+      const TensorHolding& y = has[static_cast<size_t>(a)];
+      if (x.placing == y.placing) continue;
+      placed->insert(a);
+      lost = lost || (!source && x.held && !y.held);
+      (x.parts == y.parts ? moved : sharded).emplace_back(b, a);
+      if (x.parts == y.parts) continue;
+      sharded_before[static_cast<size_t>(b)] = true;
+      sharded_after[static_cast<size_t>(a)] = true;
+    }
+    if (!sharded.empty()) {
+      const int64_t count = static_cast<int64_t>(sharded.size());
+      Add(source ? TensorChangeKind::kSourceSharding : TensorChangeKind::kDestinationSharding,
+          Label(after_, pair->a, count, sharded.front().second), count,
+          before_.facts.ShardingText(side, pair->b, sharded_before),
+          after_.facts.ShardingText(side, pair->a, sharded_after), lost);
+    }
+    if (moved.empty()) return;
+    const int64_t count = static_cast<int64_t>(moved.size());
+    const auto& [b, a] = moved.front();
+    const std::set<std::string> was = before_.facts.Locations(side, pair->b, b);
+    const std::set<std::string> is = after_.facts.Locations(side, pair->a, a);
+    Add(source ? TensorChangeKind::kSourceMoved : TensorChangeKind::kDestinationMoved,
+        Label(after_, pair->a, count, a), count, FirstLacking(was, is), FirstLacking(is, was),
+        false);
+  }
+
+  // The first text that `others` does not have, else the first.
+  static std::string FirstLacking(const std::set<std::string>& texts,
+                                  const std::set<std::string>& others) {
+    for (const std::string& text : texts) {
+      if (others.count(text) == 0) return text;
+    }
+    return texts.empty() ? "" : *texts.begin();
+  }
+
+  void CompareRoutes(Pair* pair, const std::set<int64_t>& placed, bool comparable) {
+    const int64_t parts =
+        std::max(before_.facts.RoutedParts(pair->b), after_.facts.RoutedParts(pair->a));
+    int64_t count = 0, first = 0;
+    if (parts <= (comparable ? kMaxPartsOfTemplate : kMaxParts)) {
+      ListTensors(after_.super(pair->a), pair);
+      const std::vector<ContentIds::Id>& had = before_.Routes(pair->b);
+      const std::vector<ContentIds::Id>& has = after_.Routes(pair->a);
+      for (const auto& [b, a] : pair->tensors) {
+        if (placed.count(a) > 0 || had[static_cast<size_t>(b)] == has[static_cast<size_t>(a)]) {
+          continue;
+        }
+        if (count++ == 0) first = a;
+      }
+    } else if (placed.empty() && comparable) {
+      count = CountOf(*pair);
+    }
+    if (count == 0) return;
+    Add(TensorChangeKind::kRerouted, Label(after_, pair->a, count, first), count, "", "", false);
+  }
+
+  // A tensor: its template and its number in it.
+  using Tensor = std::pair<uint32_t, int64_t>;
+
+  // The tensors of `supers` by name; templates that have too many stay in `large`.
+  static std::map<std::string, Tensor> NamesOf(const Side& side,
+                                               const std::vector<uint32_t>& supers,
+                                               std::vector<uint32_t>* large) {
+    std::map<std::string, Tensor> names;
     for (const uint32_t s : supers) {
-      const PlanSuper& super = facts.plan.supers[s];
-      if (CountOf(super) > kMaxNamedTensors) {
+      const PlanSuper& super = side.super(s);
+      if (TensorCount(super) > kMaxParts) {
         large->push_back(s);
         continue;
       }
-      std::vector<int64_t> values = super.loop_begin;
-      for (int64_t i = 0; i < CountOf(super); ++i) {
-        names[super.name.Instance(values)] = s;
-        for (size_t d = values.size(); d-- > 0;) {
-          if (++values[d] < super.loop_begin[d] + super.loop_extent[d]) break;
-          values[d] = super.loop_begin[d];
-        }
+      int64_t tensor = 0;
+      for (const std::string& name :
+           InstanceNames(super.name, super.loop_begin, super.loop_extent)) {
+        names[name] = {s, tensor++};
       }
     }
     return names;
@@ -344,42 +278,45 @@ class TensorComparison {
     std::vector<uint32_t> large_before, large_after;
     const auto before = NamesOf(before_, left_before, &large_before);
     const auto after = NamesOf(after_, left_after, &large_after);
-    std::map<std::pair<uint32_t, uint32_t>, int64_t> pairs;
-    std::map<uint32_t, std::pair<int64_t, std::string>> removed, added;  // how many, the first
-    const auto count = [](std::pair<int64_t, std::string>* entry, const std::string& name) {
-      if (entry->first++ == 0) entry->second = name;
+    std::map<std::pair<uint32_t, uint32_t>, Pair> pairs;
+    std::map<uint32_t, std::pair<int64_t, int64_t>> removed, added;  // how many, the first
+    const auto count = [](std::map<uint32_t, std::pair<int64_t, int64_t>>* found,
+                          const Tensor& tensor) {
+      auto& [number, first] = (*found)[tensor.first];
+      first = number++ == 0 ? tensor.second : std::min(first, tensor.second);
     };
-    for (const auto& [name, s] : before) {
+    for (const auto& [name, tensor] : before) {
       const auto found = after.find(name);
       if (found == after.end()) {
-        count(&removed[s], name);
-      } else {
-        ++pairs[{s, found->second}];
+        count(&removed, tensor);
+        continue;
       }
+      Pair& pair = pairs[{tensor.first, found->second.first}];
+      pair.b = tensor.first;
+      pair.a = found->second.first;
+      pair.tensors.emplace_back(tensor.second, found->second.second);
     }
-    for (const auto& [name, s] : after) {
-      if (before.count(name) == 0) count(&added[s], name);
+    for (const auto& [name, tensor] : after) {
+      if (before.count(name) == 0) count(&added, tensor);
     }
-    for (const auto& [pair, tensors] : pairs) ComparePair(pair.first, pair.second, tensors, false);
-    const auto label = [](const PlanFacts& facts, uint32_t s,
-                          const std::pair<int64_t, std::string>& entry) {
-      return entry.first == CountOf(facts.plan.supers[s]) ? facts.names[s]
-             : entry.first == 1                           ? entry.second
-                                                          : entry.second + " and others";
-    };
-    for (const uint32_t s : large_before) removed[s] = {CountOf(before_.plan.supers[s]), ""};
-    for (const uint32_t s : large_after) added[s] = {CountOf(after_.plan.supers[s]), ""};
+    for (auto& [key, pair] : pairs) {
+      std::sort(pair.tensors.begin(), pair.tensors.end());
+      ComparePair(std::move(pair));
+    }
+    for (const uint32_t s : large_before) removed[s] = {TensorCount(before_.super(s)), 0};
+    for (const uint32_t s : large_after) added[s] = {TensorCount(after_.super(s)), 0};
     for (const auto& [s, entry] : removed) {
-      Add(TensorChangeKind::kRemoved, label(before_, s, entry), entry.first, WholeText(before_, s),
-          "", IsDelivered(before_, s));
+      Add(TensorChangeKind::kRemoved, Label(before_, s, entry.first, entry.second), entry.first,
+          before_.WholeText(s), "", before_.IsDelivered(s));
     }
     for (const auto& [s, entry] : added) {
-      Add(TensorChangeKind::kAdded, label(after_, s, entry), entry.first, "", WholeText(after_, s),
-          false);
+      Add(TensorChangeKind::kAdded, Label(after_, s, entry.first, entry.second), entry.first, "",
+          after_.WholeText(s), false);
     }
   }
 
-  PlanFacts before_, after_;
+  ContentIds ids_;
+  Side before_, after_;
   std::vector<TensorChange> changes_;
 };
 

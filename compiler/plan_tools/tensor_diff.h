@@ -1,7 +1,8 @@
 // TensorDiff: which tensors two plans treat differently, template by template.
 //
-// Tensors of one template with the same loops are compared as one. Where the loops differ (a layer
-// more), tensors are matched by name.
+// Tensors are matched by name, whatever the templates that they belong to, and compared one by one
+// where the templates as a whole are not the same. One change tells of all tensors of a template
+// that have it.
 #ifndef RESHARD_COMPILER_PLAN_TOOLS_TENSOR_DIFF_H_
 #define RESHARD_COMPILER_PLAN_TOOLS_TENSOR_DIFF_H_
 
