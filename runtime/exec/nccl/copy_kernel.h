@@ -1,11 +1,12 @@
 // The copy kernel: gathering, scattering and zeroing strided runs on a GPU.
 //
-// What is copied is a list of nests, each a message (adjacent bytes) against rows of a param. A nest
-// is cut into tiles of about kTileBytes; a block of threads copies one tile. Everything about a tile
-// lies in tables on the device, so that a launch only says which tiles. Runs below kLongRunBytes are
-// cut into units, the largest power of two up to 16 bytes that divides every address and length of
-// the nest, and one thread copies one unit at a time. Longer runs are cut into chunks, and a warp
-// copies one chunk at a time, in 16-byte steps wherever both ends can be aligned together.
+// What is copied is a list of nests, each a message (adjacent bytes) against rows of a param. A
+// nest is cut into tiles of about kTileBytes; a block of threads copies one tile. Everything about
+// a tile lies in tables on the device, so that a launch only says which tiles. Runs below
+// kLongRunBytes are cut into units, the largest power of two up to 16 bytes that divides every
+// address and length of the nest, and one thread copies one unit at a time. Longer runs are cut
+// into chunks, and a warp copies one chunk at a time, in 16-byte steps wherever both ends can be
+// aligned together.
 //
 // The functions here are what the kernel does for one thread. They compile for the host too: the
 // test double and the tests run this very arithmetic without a GPU.

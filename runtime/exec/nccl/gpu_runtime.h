@@ -26,7 +26,8 @@ struct MemoryHandle {
   std::array<uint8_t, 64> bytes{};
 };
 
-// Who runs here: memory of equal hosts can be shared by MemoryHandle, of equal processes by address.
+// Who runs here: memory of equal hosts can be shared by MemoryHandle, of equal processes by
+// address.
 struct GpuIdentity {
   uint64_t host = 0;
   uint64_t process = 0;
@@ -71,6 +72,8 @@ class GpuRuntime {
   // Over when they return, whatever runs on streams.
   virtual Status CopyToDevice(uint8_t* to, const void* from, int64_t bytes) = 0;
   virtual Status CopyToHost(void* to, const uint8_t* from, int64_t bytes) = 0;
+  // A flag of this device, which others may raise at the same time.
+  virtual StatusOr<uint64_t> ReadFlag(const uint64_t* flag) = 0;
 
   // Memory of another rank. Export wants a block as Allocate returned it. Open and Close are for
   // handles of another process; EnablePeer lets this device use memory of `device` of this process.

@@ -37,15 +37,17 @@ class NcclLibrary {
   // Communicators made here do not block: a call may return before it is done (IsPending). The
   // handle is written at once, so that what is pending can be aborted.
   virtual Status Init(const UniqueId& id, const CommConfig& config, CommHandle* comm) = 0;
-  // The communicator without the ranks `excluded`, whatever they do; operations that still run on
-  // the old one are given up. `comm` is not destroyed.
+  // A communicator of the ranks that are not `excluded`, in their order. Every one of them calls
+  // it; the others need not be alive. `comm` has nothing to do, or was stopped; it is not
+  // destroyed.
   virtual Status Shrink(CommHandle comm, std::span<const int32_t> excluded, CommHandle* shrunk) = 0;
   virtual StatusOr<CommConfig> Describe(CommHandle comm) = 0;
   // Whether a call is still being carried out; error when an operation failed.
   virtual StatusOr<bool> IsPending(CommHandle comm) = 0;
   virtual void Destroy(CommHandle comm) = 0;
-  // Ends all operations of this rank, also those that wait on the device, and destroys.
-  virtual void Abort(CommHandle comm) = 0;
+  // Ends all operations of this rank, also those that wait on the device. True: the communicator
+  // can still be shrunk and has to be destroyed. False: it is gone (libraries before 2.28).
+  virtual bool Stop(CommHandle comm) = 0;
 
   virtual Status GroupStart() = 0;
   virtual Status Send(const uint8_t* from, int64_t bytes, int32_t peer, CommHandle comm,

@@ -1,0 +1,104 @@
+// HostGpu: a GPU made of threads and host memory, for tests of the NCCL backend.
+//
+// A stream is a queue that one thread drains in order; an event is a counter, and waiting for it
+// means waiting for what it had recorded last when the wait was asked for. Kernels run their host
+// form, thread after thread of each block. Device memory is host memory that a HostMachine keeps a
+// list of, so that a pointer that is no device memory, a handle opened in its own process, and
+// memory that nobody gave back are found. Nothing is allocated once streams are warm.
+#ifndef RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_GPU_H_
+#define RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_GPU_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <type_traits>
+
+#include "runtime/exec/nccl/gpu_runtime.h"
+
+namespace reshard::nccl {
+
+// The memory of all devices of a test. Thread-safe; outlives the HostGpus.
+class HostMachine {
+ public:
+  // Blocks and opened handles that were not given back.
+  size_t blocks_in_use() const;
+  size_t handles_open() const;
+
+ private:
+  friend class HostGpu;
+  struct Block {
+    int64_t bytes = 0;
+    GpuIdentity owner;
+  };
+  mutable std::mutex mutex_;
+  std::map<uint8_t*, Block> blocks_;
+  std::multimap<uint8_t*, GpuIdentity> opened_;
+};
+
+class HostStream;
+
+class HostGpu final : public GpuRuntime {
+ public:
+  HostGpu(HostMachine* machine, const GpuIdentity& identity)
+      : machine_(*machine), identity_(identity) {}
+
+  GpuIdentity identity() const override { return identity_; }
+  Status MakeCurrent() override { return Status(); }
+  StatusOr<uint8_t*> Allocate(int64_t bytes) override;
+  void Free(uint8_t* block) override;
+  StatusOr<SharedWord> AllocateWord() override;
+  void FreeWord(const SharedWord& word) override;
+  StatusOr<bool> IsDeviceMemory(const uint8_t* pointer) override;
+  Status CopyToDevice(uint8_t* to, const void* from, int64_t bytes) override;
+  Status CopyToHost(void* to, const uint8_t* from, int64_t bytes) override;
+  StatusOr<uint64_t> ReadFlag(const uint64_t* flag) override;
+  StatusOr<MemoryHandle> Export(uint8_t* block) override;
+  StatusOr<uint8_t*> Open(const MemoryHandle& handle) override;
+  void Close(uint8_t* opened) override;
+  Status EnablePeer(int32_t device) override;
+  StatusOr<StreamHandle> CreateStream(bool first) override;
+  void DestroyStream(StreamHandle stream) override;
+  Status Synchronize(StreamHandle stream) override;
+  StatusOr<EventHandle> CreateEvent() override;
+  void DestroyEvent(EventHandle event) override;
+  Status Record(EventHandle event, StreamHandle stream) override;
+  Status AwaitEvent(StreamHandle stream, EventHandle event) override;
+  StatusOr<bool> IsDone(EventHandle event) override;
+  StatusOr<std::chrono::nanoseconds> Elapsed(EventHandle from, EventHandle to) override;
+  Status LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
+                      StreamHandle stream) override;
+  Status LaunchSignal(const FlagList& list, uint64_t value, StreamHandle stream) override;
+  Status LaunchAwait(const FlagList& list, uint64_t value, const uint32_t* stop,
+                     StreamHandle stream) override;
+
+ private:
+  HostMachine& machine_;
+  const GpuIdentity identity_;
+};
+
+// One piece of work of a stream: a small function object that is copied bit by bit.
+class HostTask {
+ public:
+  HostTask() = default;
+  template <class Work>
+  explicit HostTask(const Work& work) {
+    static_assert(std::is_trivially_copyable_v<Work> && sizeof(Work) <= sizeof(work_));
+    new (work_) Work(work);
+    run_ = [](std::byte* stored) { (*std::launder(reinterpret_cast<Work*>(stored)))(); };
+  }
+  void Run() { run_(work_); }
+
+ private:
+  alignas(std::max_align_t) std::byte work_[96];
+  void (*run_)(std::byte* stored) = nullptr;
+};
+
+// Appends work to a stream of any HostGpu.
+void Enqueue(StreamHandle stream, const HostTask& task);
+
+}  // namespace reshard::nccl
+
+#endif  // RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_GPU_H_
