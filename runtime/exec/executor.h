@@ -85,6 +85,7 @@ class Executor {
 
   uint32_t rank() const { return rank_; }
   bool running() const { return running_; }
+  bool failed() const { return !failure_.ok(); }
   // Of the last execution that began, and of the last that this rank completed.
   uint64_t started_generation() const { return started_generation_; }
   uint64_t complete_generation() const { return complete_generation_; }

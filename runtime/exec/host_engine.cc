@@ -154,6 +154,7 @@ Status HostEngine::Pack(const PreparedRound& round) {
 Status HostEngine::StartMessages(const PreparedRound& round) {
   const uint64_t step = StepOf(round.round);
   const Clock::time_point begin = Clock::now();
+  record_->BeginMessages(round.round);
   for (uint32_t r = round.first_receive; r < round.receive_end; ++r) {
     const PreparedMessage& message = program_->receives[r];
     RESHARD_RETURN_IF_ERROR(
@@ -182,7 +183,7 @@ Status HostEngine::CopyOut(const PreparedRound& round) {
       begin = Note(Stage::kLandedWait, round.round, read.lander, 0, begin);
     }
     program_->scatters.Scatter(read.copies, arena + read.lander_offset);
-    Note(Stage::kCopy, read.round, kNoId, 0, begin);
+    Note(Stage::kCopy, read.round, read.lander, program_->scatters.Bytes(read.copies), begin);
   }
   return transport_->PublishReads(base_step_ + round.reads_done_below);
 }

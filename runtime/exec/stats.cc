@@ -50,7 +50,9 @@ void ExecutionRecord::Prepare(const PreparedProgram& program, bool trace) {
   peer_waits_.clear();
   for (const uint32_t peer : peers) peer_waits_.push_back({peer, {}});
   spans_.clear();
+  messages_.clear();
   if (trace) {
+    messages_.reserve(program.receives.size());
     spans_.reserve(1 + program.rounds.size() * (kSpansPerRound + program.neighbours.size()) +
                    2 * program.reads.size());
   }
@@ -63,6 +65,7 @@ void ExecutionRecord::Begin() {
   bytes_ = Bytes();
   for (PeerWait& wait : peer_waits_) wait.waited = std::chrono::nanoseconds(0);
   spans_.clear();
+  messages_.clear();
   filled_ = false;
   rounds_moved_ = rounds_copied_ = 0;
 }
@@ -70,7 +73,7 @@ void ExecutionRecord::Begin() {
 void ExecutionRecord::Add(Stage stage, uint32_t round, uint32_t peer, int64_t bytes,
                           Clock::time_point begin, Clock::time_point end) {
   stage_time_[static_cast<size_t>(stage)] += end - begin;
-  if (peer != kNoId) AddWait(peer, end - begin);
+  if (stage == Stage::kSlotWait || stage == Stage::kLandedWait) AddWait(peer, end - begin);
   // A trace that is full drops spans: memory is never allocated here.
   if (trace_ && spans_.size() < spans_.capacity()) {
     spans_.push_back({stage, round, peer, bytes, begin, end});
@@ -82,6 +85,17 @@ void ExecutionRecord::AddWait(uint32_t peer, std::chrono::nanoseconds waited) {
       std::lower_bound(peer_waits_.begin(), peer_waits_.end(), peer,
                        [](const PeerWait& wait, uint32_t wanted) { return wait.peer < wanted; });
   if (at != peer_waits_.end() && at->peer == peer) at->waited += waited;
+}
+
+void ExecutionRecord::BeginMessages(uint32_t round) {
+  message_round_ = round;
+  if (trace_) messages_begin_ = Clock::now();
+}
+
+void ExecutionRecord::AddMessage(uint32_t peer, int64_t bytes) {
+  if (trace_ && messages_.size() < messages_.capacity()) {
+    messages_.push_back({message_round_, peer, bytes, messages_begin_, Clock::now()});
+  }
 }
 
 void ExecutionRecord::SetRoundsMoved(size_t end) {

@@ -40,8 +40,14 @@ class ExecutionRecord {
   struct Span {
     Stage stage{};
     uint32_t round = 0;
-    uint32_t peer = 0;  // whom it waited for; kNoId: nobody in particular
+    uint32_t peer = 0;  // whom it waited for or copied from; kNoId: nobody in particular
     int64_t bytes = 0;  // moved by it
+    Clock::time_point begin{}, end{};
+  };
+  struct Message {  // that this rank received
+    uint32_t round = 0;
+    uint32_t peer = 0;
+    int64_t bytes = 0;
     Clock::time_point begin{}, end{};
   };
   struct Bytes {
@@ -52,17 +58,20 @@ class ExecutionRecord {
     int64_t delivered = 0;  // written into destination params
   };
 
-  // Room for executions of `program`; `trace` keeps every span too.
+  // Room for executions of `program`; `trace` keeps every span and message too.
   void Prepare(const PreparedProgram& program, bool trace);
 
   // An execution begins: all figures at zero.
   void Begin();
-  // One step of the rank; what it waited for `peer` counts for that peer. Spans of one execution
-  // need not follow each other in time.
+  // One step of the rank. A wait for `peer` counts for that peer. Spans of one execution need not
+  // follow each other in time.
   void Add(Stage stage, uint32_t round, uint32_t peer, int64_t bytes, Clock::time_point begin,
            Clock::time_point end);
   // Waiting for one peer inside a span that names nobody.
   void AddWait(uint32_t peer, std::chrono::nanoseconds waited);
+  // The messages of `round` may come from now on; one of them has arrived.
+  void BeginMessages(uint32_t round);
+  void AddMessage(uint32_t peer, int64_t bytes);
   // What has been done, in this order for every round; positions in `rounds` of the program.
   void SetFilled() { filled_ = true; }
   void SetRoundsMoved(size_t end);   // sends and receives of rounds[0 .. end) are finished
@@ -80,6 +89,7 @@ class ExecutionRecord {
   // The peer waited for longest; null when nobody was waited for.
   const PeerWait* slowest() const;
   std::span<const Span> spans() const { return spans_; }
+  std::span<const Message> messages() const { return messages_; }
   Clock::time_point begin_time() const { return begin_; }
   size_t rounds_copied() const { return rounds_copied_; }
   bool filled() const { return filled_; }
@@ -90,11 +100,14 @@ class ExecutionRecord {
   size_t rounds_copied_ = 0;
   Clock::time_point begin_{}, end_{};
   std::array<std::chrono::nanoseconds, kStageCount> stage_time_{};
+  uint32_t message_round_ = 0;
+  Clock::time_point messages_begin_{};
   size_t rounds_moved_ = 0;
   Bytes bytes_;
   std::vector<Bytes> round_bytes_;  // of the program, per round
   std::vector<PeerWait> peer_waits_;
   std::vector<Span> spans_;
+  std::vector<Message> messages_;
 };
 
 }  // namespace reshard

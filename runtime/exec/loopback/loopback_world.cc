@@ -225,7 +225,10 @@ Status LoopbackWorld::Rank::FinishStep(uint64_t step, Deadline deadline, Executi
       lock.unlock();
       std::memcpy(arena_.get() + incoming.arena_offset, (*offer)->data,
                   static_cast<size_t>(incoming.extent));
+      // Once acknowledged, the offer is the sender's again.
+      const uint32_t sender = (*offer)->sender->rank_;
       Acknowledge(*offer);
+      if (record != nullptr) record->AddMessage(sender, incoming.extent);
       lock.lock();
       continue;
     }
