@@ -48,7 +48,8 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOption
   return {
       {"heads", options.route.heads == 0 ? "auto" : std::to_string(options.route.heads)},
       {"max-staging", std::to_string(options.schedule.max_staging_bytes)},
-      {"slice", std::to_string(options.schedule.slice_bytes)},
+      {"slice", options.schedule.slice_bytes == 0 ? "auto"
+                                                  : std::to_string(options.schedule.slice_bytes)},
   };
 }
 

@@ -28,8 +28,9 @@ void PrintCandidates(const std::vector<Candidate>& candidates, std::ostream& out
   table.Print(0, out);
 }
 
-// An option that is a size with a unit.
-void AddBytes(CLI::App* app, const std::string& name, int64_t* bytes, const std::string& help) {
+// An option that is a size with a unit; its default may be 0, which `zero` explains.
+void AddBytes(CLI::App* app, const std::string& name, int64_t* bytes, const std::string& help,
+              const std::string& zero = "") {
   app->add_option_function<std::string>(
          name,
          [name, bytes](const std::string& text) {
@@ -39,7 +40,7 @@ void AddBytes(CLI::App* app, const std::string& name, int64_t* bytes, const std:
            }
            *bytes = *parsed;
          },
-         help + ", default " + FormatBinary(*bytes))
+         help + ", default " + (*bytes == 0 ? zero : FormatBinary(*bytes)))
       ->type_name("SIZE");
 }
 
@@ -51,7 +52,8 @@ void DeclareCompile(CLI::App* app, CompileArgs* args) {
   app->add_option("topo", args->topo, "what connects the ranks")->required();
   app->add_option("-o,--output", args->output,
                   "plan file to write, '-' for standard output; without it nothing is written");
-  AddBytes(app, "--slice", &args->options.schedule.slice_bytes, "largest slice of a stream");
+  AddBytes(app, "--slice", &args->options.schedule.slice_bytes, "largest slice of a stream",
+           "as large as --max-staging allows");
   AddBytes(app, "--max-staging", &args->options.schedule.max_staging_bytes,
            "limit of staging memory per rank");
   app->add_option("--heads", args->options.route.heads, "trees per stream, 0: chosen")

@@ -46,7 +46,7 @@ class Cursor {
 
 }  // namespace
 
-uint32_t LaneCount(const Ports& ports, const RoutedStream& stream) {
+uint32_t LaneCount(const Ports& ports, const RoutedStream& stream, int64_t busy_ps) {
   if (stream.local) return 1;
   // Time that the heads take for all their bytes when one source sends at a time, and at their own
   // rate.
@@ -59,6 +59,7 @@ uint32_t LaneCount(const Ports& ports, const RoutedStream& stream) {
       together_ps += PicosecondsFor(source.range.extent, head_rate);
     }
   }
+  together_ps = std::max(together_ps, busy_ps * static_cast<int64_t>(stream.trees.size()));
   // A tenth more than a whole number of sources is not worth another lane.
   if (together_ps == 0) return 1;
   const int64_t lanes = (10 * one_by_one_ps / together_ps + 8) / 10;
@@ -79,6 +80,20 @@ std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector
     for (uint32_t lane = 0; lane < lane_count; ++lane) {
       lanes[lane].GoTo(line_at(lane, chunk), &result);
     }
+  }
+  return result;
+}
+
+std::vector<ClassRange> SpreadEvenly(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
+                                     const std::vector<ClassRange>& others, int64_t run_count) {
+  std::vector<ClassRange> result;
+  Cursor at(cuts, bytes), other_at(cuts, others);
+  int64_t total = 0, other_total = 0;
+  for (const ClassRange& range : bytes) total += range.extent;
+  for (const ClassRange& range : others) other_total += range.extent;
+  for (int64_t run = 1; run <= run_count; ++run) {
+    at.GoTo(Portion(total, run, run_count), &result);
+    other_at.GoTo(Portion(other_total, run, run_count), &result);
   }
   return result;
 }

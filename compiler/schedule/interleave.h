@@ -15,14 +15,19 @@
 
 namespace reshard {
 
-// Sources that have to send at once to keep the heads of a stream busy; at most
-// kMaxSourcesPerSlice.
-uint32_t LaneCount(const Ports& ports, const RoutedStream& stream);
+// Sources that have to send at once so that the heads of a stream get their bytes at their own rate,
+// or in `busy_ps` (what the busiest port takes) if that is slower; at most kMaxSourcesPerSlice.
+uint32_t LaneCount(const Ports& ports, const RoutedStream& stream, int64_t busy_ps);
 
 // The same bytes in another order: `chunk_count` chunks of lane 0 taken in turn with those of the
 // other lanes. Chunks of a lane are equally long but for the permitted cuts.
 std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
                                         uint32_t lane_count, int64_t chunk_count);
+
+// All of `bytes` in their order, and after each of `run_count` equal parts of it the same part of
+// `others`, but for the permitted cuts.
+std::vector<ClassRange> SpreadEvenly(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
+                                     const std::vector<ClassRange>& others, int64_t run_count);
 
 }  // namespace reshard
 

@@ -54,12 +54,30 @@ TEST_CASE("as many lanes as sources are needed to keep a head busy") {
   const Ports ports(job.topology);
   RoutedStream stream;
   stream.trees.push_back({{2}, {{{0, 0, 1'000'000}, 0}}});
-  CHECK(LaneCount(ports, stream) == 3);
+  CHECK(LaneCount(ports, stream, 0) == 3);
   stream.trees[0].sources[0].source = 1;
-  CHECK(LaneCount(ports, stream) == 1);
+  CHECK(LaneCount(ports, stream, 0) == 1);
   // One slow source of many does not make the others wait.
   stream.trees[0].sources.push_back({{0, 1'000'000, 20'000}, 0});
-  CHECK(LaneCount(ports, stream) == 1);
+  CHECK(LaneCount(ports, stream, 0) == 1);
+  // Nor is there more to do than what the job has time for: 1 MB in 60 us is a third of its rate.
+  stream.trees[0].sources = {{{0, 0, 1'000'000}, 0}};
+  CHECK(LaneCount(ports, stream, 60'000'000) == 1);
+  CHECK(LaneCount(ports, stream, 40'000'000) == 2);
+}
+
+TEST_CASE("a few bytes are spread over many") {
+  Job job;
+  job.AddClass({0}, {1}, {3200});
+  job.AddClass({0}, {1}, {64});
+  const ClassCuts cuts(job.transfers);
+  const std::vector<ClassRange> spread = SpreadEvenly(cuts, {{0, 0, 3200}}, {{1, 0, 64}}, 4);
+  REQUIRE(spread.size() == 8);
+  for (size_t i = 0; i < 8; ++i) {
+    CHECK(spread[i].cls == i % 2);
+    CHECK(spread[i].extent == (i % 2 == 0 ? 800 : 16));
+    CHECK(spread[i].begin == static_cast<int64_t>(i / 2) * (i % 2 == 0 ? 800 : 16));
+  }
 }
 
 }  // namespace

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "compiler/route/class_cuts.h"
 #include "compiler/route/ports.h"
-#include "compiler/route/round_cost.h"
-#include "compiler/schedule/interleave.h"
+#include "compiler/schedule/order.h"
 #include "compiler/schedule/rounds.h"
 #include "compiler/schedule/sizes.h"
 #include "compiler/schedule/slices.h"
 #include "compiler/schedule/slots.h"
+#include "runtime/base/check.h"
 
 namespace reshard {
 namespace {
@@ -22,19 +23,12 @@ constexpr int64_t kMaxRounds = int64_t{1} << 16;
 constexpr int64_t kMaxSlices = int64_t{1} << 22;
 constexpr int64_t kLeastRoundBytes = int64_t{4} << 10;
 constexpr int kSizeAttempts = 6;
-
-// Orders the bytes of each stream in its lanes, one chunk of each to a round.
-void Interleave(const ClassCuts& cuts, const Routing& routing, const std::vector<uint32_t>& lanes,
-                int64_t rounds, Routing* ordered) {
-  for (size_t s = 0; s < routing.streams.size(); ++s) {
-    if (lanes[s] == 1) continue;
-    const std::vector<ClassRange>& bytes = routing.streams[s].bytes;
-    int64_t total = 0;
-    for (const ClassRange& range : bytes) total += range.extent;
-    const int64_t chunks = std::min(rounds, total / lanes[s] / kMinSliceBytes + 1);
-    ordered->streams[s].bytes = InterleaveLanes(cuts, bytes, lanes[s], chunks);
-  }
-}
+// A rank receives at most this part of a slice more than the largest slice.
+constexpr int64_t kRoomPart = 16;
+// Of each receive slot, so that a few slices can begin at aligned offsets.
+constexpr int64_t kAlignRoom = int64_t{8} << 10;
+// Per cent of the limit that one receive slot gets of three where there are also two pack slots.
+constexpr int64_t kPackingRecvPart = 27;
 
 const RankSlots* LargestStaging(const std::vector<RankSlots>& slots) {
   const auto largest = std::max_element(
@@ -78,49 +72,125 @@ void FillSchedule(const Routing& routing, const std::vector<ScheduledTree>& tree
   });
 }
 
+// One job under several sizes of rounds: larger rounds are fewer, smaller ones need less staging.
+class Scheduler {
+ public:
+  Scheduler(const TransferSet& transfers, const Topology& topology, const Routing& routing,
+            const ScheduleOptions& options)
+      : topology_(topology),
+        routing_(routing),
+        options_(options),
+        ports_(topology),
+        cuts_(transfers),
+        trees_(MakeTrees(routing)),
+        traffic_(FindTraffic(topology, ports_, trees_)),
+        order_(transfers, topology, ports_, cuts_, routing, traffic_.busy_ps) {}
+
+  // Error: staging-infeasible.
+  bool Run(Diagnostics* diags, Schedule* out);
+
+ private:
+  RoundSizes SmallestSizes() const;
+  RoundSizes SizesFor(int64_t recv_bytes) const;
+  void Try(const RoundSizes& sizes);
+  bool TryLargest();
+
+  const Topology& topology_;
+  const Routing& routing_;
+  const ScheduleOptions& options_;
+  const Ports ports_;
+  const ClassCuts cuts_;
+  std::vector<ScheduledTree> trees_;
+  const Traffic traffic_;
+  const StreamOrder order_;
+  // of the last try
+  Routing ordered_;
+  std::vector<RankSlots> slots_;
+  int64_t staging_bytes_ = 0;
+};
+
+// They do not depend on the limit: what they need is the smallest feasible one.
+RoundSizes Scheduler::SmallestSizes() const {
+  RoundSizes sizes;
+  sizes.slice_bytes =
+      std::max({kLeastRoundBytes, traffic_.most_landed_bytes / kMaxRounds,
+                traffic_.tree_bytes / kMaxSlices});
+  sizes.recv_bytes = sizes.slice_bytes + sizes.slice_bytes / kRoomPart;
+  sizes.staging_bytes = 2 * int64_t{kRecvSlots} * sizes.recv_bytes;
+  return sizes;
+}
+
+RoundSizes Scheduler::SizesFor(int64_t recv_bytes) const {
+  RoundSizes sizes;
+  sizes.recv_bytes = recv_bytes;
+  sizes.staging_bytes = options_.max_staging_bytes;
+  // A rank in several streams needs some room to fit slices of different sizes into a round.
+  const bool several = traffic_.most_streams > 1;
+  sizes.slice_bytes = several ? recv_bytes - recv_bytes / (kRoomPart + 1) : recv_bytes;
+  if (options_.slice_bytes > 0) sizes.slice_bytes = std::min(sizes.slice_bytes, options_.slice_bytes);
+  return sizes;
+}
+
+void Scheduler::Try(const RoundSizes& sizes) {
+  if (order_.changes()) {
+    ordered_ = order_.For(RoundCount(traffic_, sizes.slice_bytes));
+    trees_ = MakeTrees(ordered_);
+  }
+  const Routing& routing = order_.changes() ? ordered_ : routing_;
+  const RoundLimits limits =
+      SizeSlices(topology_, ports_, routing, cuts_, traffic_, sizes, &trees_);
+  AssignRounds(topology_, ports_, limits, &trees_);
+  slots_ = FindSlots(topology_, ports_, trees_);
+  const RankSlots* largest = LargestStaging(slots_);
+  staging_bytes_ = largest == nullptr ? 0 : StagingBytes(*largest);
+}
+
+// The largest rounds that fit the limit, by a few tries; false: none of them.
+bool Scheduler::TryLargest() {
+  const int64_t limit = options_.max_staging_bytes;
+  const int64_t least = SmallestSizes().recv_bytes;
+  const int64_t room = std::min(kAlignRoom, limit / 64);
+  int64_t recv_bytes = limit / kRecvSlots - room;
+  // Ranks that send what they hold and land, too, need pack slots beside receive slots.
+  if (traffic_.landers_send) recv_bytes = Portion(limit, kPackingRecvPart, 100);
+  for (int attempt = 0; attempt < kSizeAttempts && recv_bytes > least; ++attempt) {
+    Try(SizesFor(recv_bytes));
+    if (staging_bytes_ <= limit) return true;
+    recv_bytes = Portion(recv_bytes, limit - limit / 64, staging_bytes_);
+  }
+  return false;
+}
+
+bool Scheduler::Run(Diagnostics* diags, Schedule* out) {
+  const int64_t limit = options_.max_staging_bytes;
+  const RoundSizes smallest = SmallestSizes();
+  // What the smallest sizes need is at most this; where that may not fit, it is found out first.
+  const int64_t surely_enough =
+      smallest.staging_bytes + 2 * int64_t{kRecvSlots} * kMaxOpsPerRound * kSlotAlignBytes +
+      kRecvSlots * int64_t{traffic_.most_local_streams} * (smallest.recv_bytes + kSlotAlignBytes);
+  if (limit < surely_enough) {
+    Try(smallest);
+    if (staging_bytes_ > limit) {
+      diags->Error(DiagnosticCode::kStagingInfeasible, Span{},
+                   "a staging limit of " + std::to_string(limit) +
+                       " bytes is too small, the smallest feasible limit is " +
+                       std::to_string(staging_bytes_) + " bytes (for rank " +
+                       std::to_string(LargestStaging(slots_)->rank) + ")");
+      return false;
+    }
+  }
+  if (!TryLargest()) Try(smallest);
+  RESHARD_CHECK(staging_bytes_ <= limit, "the smallest sizes need more staging than they may");
+  FillSchedule(order_.changes() ? ordered_ : routing_, trees_, out);
+  out->slots = std::move(slots_);
+  return true;
+}
+
 }  // namespace
 
 bool BuildSchedule(const TransferSet& transfers, const Topology& topology, const Routing& routing,
                    const ScheduleOptions& options, Diagnostics* diags, Schedule* out) {
-  const Ports ports(topology);
-  const ClassCuts cuts(transfers);
-  std::vector<ScheduledTree> trees = MakeTrees(routing);
-  std::vector<uint32_t> lanes;
-  for (const RoutedStream& stream : routing.streams) lanes.push_back(LaneCount(ports, stream));
-  const bool interleaves =
-      std::any_of(lanes.begin(), lanes.end(), [](uint32_t n) { return n > 1; });
-  Routing ordered = routing;
-  const Traffic traffic = FindTraffic(topology, ports, trees);
-  const int64_t least = std::max(
-      {kLeastRoundBytes, traffic.most_landed_bytes / kMaxRounds, traffic.tree_bytes / kMaxSlices});
-  // Receive slots, pack slots where a rank needs both, and some room for alignment.
-  const int64_t slots_per_rank = traffic.landers_send ? 6 : 4;
-  int64_t round_bytes = std::min(options.slice_bytes, options.max_staging_bytes / slots_per_rank);
-  for (int attempt = 1;; ++attempt) {
-    round_bytes = attempt == kSizeAttempts ? least : std::max(least, round_bytes);
-    if (interleaves) {
-      Interleave(cuts, routing, lanes, RoundCount(traffic, round_bytes), &ordered);
-      trees = MakeTrees(ordered);
-    }
-    const RoundLimits limits = SizeSlices(topology, ports, ordered, cuts, traffic, round_bytes,
-                                          options.max_staging_bytes, &trees);
-    AssignRounds(topology, ports, limits, &trees);
-    out->slots = FindSlots(topology, ports, trees);
-    const RankSlots* largest = LargestStaging(out->slots);
-    const int64_t staging = largest == nullptr ? 0 : StagingBytes(*largest);
-    if (staging <= options.max_staging_bytes) break;
-    if (round_bytes == least) {
-      diags->Error(DiagnosticCode::kStagingInfeasible, Span{},
-                   "a staging limit of " + std::to_string(options.max_staging_bytes) +
-                       " bytes is too small, the smallest feasible limit is " +
-                       std::to_string(staging) + " bytes (for rank " +
-                       std::to_string(largest->rank) + ")");
-      return false;
-    }
-    round_bytes = Portion(round_bytes, options.max_staging_bytes, staging + staging / 8);
-  }
-  FillSchedule(ordered, trees, out);
-  return true;
+  return Scheduler(transfers, topology, routing, options).Run(diags, out);
 }
 
 }  // namespace reshard

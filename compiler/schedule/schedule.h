@@ -18,7 +18,7 @@
 namespace reshard {
 
 struct ScheduleOptions {
-  int64_t slice_bytes = int64_t{64} << 20;
+  int64_t slice_bytes = 0;  // largest slice of a stream, 0: as large as staging allows
   int64_t max_staging_bytes = int64_t{256} << 20;  // per rank
 };
 

@@ -214,28 +214,43 @@ TEST_CASE("ranks in very many streams, slow sources, ranks on both sides") {
   CHECK(CheckSchedule(colocated, {}, Build(colocated, {}, {}).schedule) == "");
 }
 
-TEST_CASE("an infeasible staging limit names one that is feasible") {
-  Job job;
-  job.AddDomain(1, kRate);
-  job.AddDomain(1, kRate);
-  job.AddClass({0}, {1}, {1 << 20});
+// The limit that the error names, 0 when the job fits `limit`.
+int64_t SmallestFeasible(const Job& job, const Routing& routing, int64_t limit) {
   Diagnostics diags;
-  Routing routing;
-  REQUIRE(BuildRouting(job.table, job.transfers, job.topology, {}, &diags, &routing));
   ScheduleOptions options;
-  options.max_staging_bytes = 1000;
+  options.max_staging_bytes = limit;
   Schedule schedule;
-  REQUIRE_FALSE(BuildSchedule(job.transfers, job.topology, routing, options, &diags, &schedule));
+  if (BuildSchedule(job.transfers, job.topology, routing, options, &diags, &schedule)) {
+    CHECK(CheckSchedule(job, options, schedule) == "");
+    return 0;
+  }
   REQUIRE(diags.entries().size() == 1);
   CHECK(diags.entries()[0].code == DiagnosticCode::kStagingInfeasible);
   const std::string& text = diags.entries()[0].text;
   const std::string before = "smallest feasible limit is ";
   const size_t at = text.find(before);
   REQUIRE(at != std::string::npos);
-  options.max_staging_bytes = std::stoll(text.substr(at + before.size()));
-  CHECK(options.max_staging_bytes > 1000);
-  const Built built = Build(job, {}, options);
-  CHECK(CheckSchedule(job, options, built.schedule) == "");
+  return std::stoll(text.substr(at + before.size()));
+}
+
+TEST_CASE("an infeasible staging limit names the smallest feasible one") {
+  int named = 0;
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    const Job job = RandomJob(seed);
+    Diagnostics diags;
+    Routing routing;
+    REQUIRE(BuildRouting(job.table, job.transfers, job.topology, {}, &diags, &routing));
+    const int64_t smallest = SmallestFeasible(job, routing, 1);
+    CHECK(smallest > 1);
+    CHECK(SmallestFeasible(job, routing, smallest - 1) == smallest);
+    CHECK(SmallestFeasible(job, routing, smallest / 2) == smallest);
+    for (const int64_t more : {int64_t{0}, int64_t{1}, smallest / 5, smallest, 20 * smallest}) {
+      CHECK(SmallestFeasible(job, routing, smallest + more) == 0);
+    }
+    ++named;
+  }
+  CHECK(named == 60);
 }
 
 }  // namespace

@@ -21,13 +21,14 @@ constexpr uint32_t kSteadyStreams = 8;
 class Sizer {
  public:
   Sizer(const Topology& topology, const Ports& ports, const Routing& routing, const ClassCuts& cuts,
-        const Traffic& traffic, int64_t most_bytes, std::vector<ScheduledTree>* trees)
+        const Traffic& traffic, const RoundSizes& sizes, std::vector<ScheduledTree>* trees)
       : topology_(topology),
         ports_(ports),
         routing_(routing),
         cuts_(cuts),
         traffic_(traffic),
-        most_bytes_(most_bytes),
+        sizes_(sizes),
+        most_bytes_(sizes.slice_bytes),
         trees_(*trees) {}
 
   void Cut() {
@@ -47,17 +48,23 @@ class Sizer {
     }
   }
 
-  RoundLimits RoundShares(int64_t max_staging_bytes) const;
+  RoundLimits RoundShares() const;
 
  private:
   SliceLimits Limits(bool by_port) const;
   int64_t RoundPs() const { return traffic_.busy_ps / rounds_ + 1; }
+  // What a rank can pack in a round.
+  int64_t PackRoom(SiteId site) const {
+    const int64_t received = traffic_.lands[site] ? kRecvSlots * sizes_.recv_bytes : 0;
+    return (sizes_.staging_bytes - received) / kPackSlots;
+  }
 
   const Topology& topology_;
   const Ports& ports_;
   const Routing& routing_;
   const ClassCuts& cuts_;
   const Traffic& traffic_;
+  const RoundSizes& sizes_;
   int64_t most_bytes_;
   std::vector<ScheduledTree>& trees_;
   int64_t rounds_ = 1;
@@ -84,14 +91,23 @@ SliceLimits Sizer::Limits(bool by_port) const {
       bytes = BytesIn(RoundPs(), ports_.outlet(outlet).bytes_per_s);
       bytes += bytes / 64 + kCutAlignBytes;  // room for chunks that cuts made a little longer
     }
+    if (traffic_.lands[site]) bytes = std::min(bytes, PackRoom(site) - kSlotAlignBytes);
     limits.portion_bytes.push_back(std::clamp(bytes, least, most_bytes_));
   }
   return limits;
 }
 
-RoundLimits Sizer::RoundShares(int64_t max_staging_bytes) const {
+RoundLimits Sizer::RoundShares() const {
   RoundLimits limits;
-  limits.recv_bytes = most_bytes_ + most_bytes_ / 16;
+  limits.recv_bytes = sizes_.recv_bytes;
+  std::vector<int64_t> widest_portion(topology_.sites.size(), 0);
+  for (const ScheduledTree& tree : trees_) {
+    if (tree.local) continue;
+    for (const SourceRun& portion : tree.portions) {
+      int64_t& widest = widest_portion[ports_.site(portion.source)];
+      widest = std::max(widest, AlignedToSlot(portion.extent));
+    }
+  }
   PortBytes relayed(ports_);
   for (const ScheduledTree& tree : trees_) {
     if (tree.local) continue;
@@ -110,9 +126,7 @@ RoundLimits Sizer::RoundShares(int64_t max_staging_bytes) const {
     limits.port_bytes.push_back(bytes - relayed.bytes(port));
   }
   for (SiteId site = 0; site < topology_.sites.size(); ++site) {
-    const int64_t received = traffic_.lands[site] ? kRecvSlots * limits.recv_bytes : 0;
-    const int64_t left = (max_staging_bytes - received) / kPackSlots;
-    limits.pack_bytes.push_back(std::max(left, widest_ + kMaxSourcesPerSlice * kSlotAlignBytes));
+    limits.pack_bytes.push_back(std::max(PackRoom(site), widest_portion[site]));
   }
   return limits;
 }
@@ -130,6 +144,7 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
   traffic.lands.assign(topology.sites.size(), false);
   std::vector<int64_t> landed(topology.sites.size(), 0);
   std::vector<uint32_t> streams(topology.sites.size(), 0);
+  std::vector<uint32_t> local_streams(topology.sites.size(), 0);
   PortBytes sent(ports), received(ports);
   for (const ScheduledTree& tree : trees) {
     traffic.tree_bytes += tree.bytes;
@@ -138,7 +153,11 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       landed[ports.site(member)] += tree.bytes;
       traffic.most_streams = std::max(traffic.most_streams, ++streams[ports.site(member)]);
     }
-    if (tree.local) continue;
+    if (tree.local) {
+      uint32_t& count = local_streams[ports.site(tree.members[0])];
+      traffic.most_local_streams = std::max(traffic.most_local_streams, ++count);
+      continue;
+    }
     traffic.deepest = std::max(traffic.deepest, tree.members.size());
     for (size_t p = 0; p < tree.members.size(); ++p) {
       const OutletId outlet = ports.outlet_of_rank(tree.members[p]);
@@ -163,11 +182,11 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
 }
 
 RoundLimits SizeSlices(const Topology& topology, const Ports& ports, const Routing& routing,
-                       const ClassCuts& cuts, const Traffic& traffic, int64_t most_bytes,
-                       int64_t max_staging_bytes, std::vector<ScheduledTree>* trees) {
-  Sizer sizer(topology, ports, routing, cuts, traffic, most_bytes, trees);
+                       const ClassCuts& cuts, const Traffic& traffic, const RoundSizes& sizes,
+                       std::vector<ScheduledTree>* trees) {
+  Sizer sizer(topology, ports, routing, cuts, traffic, sizes, trees);
   sizer.Cut();
-  return sizer.RoundShares(max_staging_bytes);
+  return sizer.RoundShares();
 }
 
 }  // namespace reshard

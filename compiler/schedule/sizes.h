@@ -21,6 +21,7 @@ struct Traffic {
   int64_t most_landed_bytes = 0;  // of one rank, local streams included
   int64_t tree_bytes = 0;         // sum over all trees
   uint32_t most_streams = 0;      // of one rank
+  uint32_t most_local_streams = 0;  // of one rank, those without network
   size_t deepest = 1;
   bool landers_send = false;  // some lander also packs network messages
   std::vector<bool> lands;    // per site
@@ -31,12 +32,17 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
 // Rounds that slices start in when a rank receives at most `most_bytes` in one.
 int64_t RoundCount(const Traffic& traffic, int64_t most_bytes);
 
+struct RoundSizes {
+  int64_t slice_bytes = 0;    // of a slice, at most
+  int64_t recv_bytes = 0;     // that a rank receives in a round
+  int64_t staging_bytes = 0;  // of a rank: what its receive slots leave is for packing
+};
+
 // Every stream moves evenly over all rounds: its slice is its bytes over the number of rounds, but
-// not less than is worth a message. `most_bytes` is what a rank receives at most in a round. Cuts
-// the trees into slices and says what a round may carry.
+// not less than is worth a message. Cuts the trees into slices and says what a round may carry.
 RoundLimits SizeSlices(const Topology& topology, const Ports& ports, const Routing& routing,
-                       const ClassCuts& cuts, const Traffic& traffic, int64_t most_bytes,
-                       int64_t max_staging_bytes, std::vector<ScheduledTree>* trees);
+                       const ClassCuts& cuts, const Traffic& traffic, const RoundSizes& sizes,
+                       std::vector<ScheduledTree>* trees);
 
 }  // namespace reshard
 

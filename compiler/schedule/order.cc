@@ -1,0 +1,87 @@
+#include "compiler/schedule/order.h"
+
+#include <algorithm>
+
+#include "compiler/route/round_cost.h"
+#include "compiler/schedule/interleave.h"
+
+namespace reshard {
+namespace {
+
+// Wide bytes come in so many runs that handing one on takes at most this part of a round.
+constexpr int64_t kWidePart = 4;
+
+int64_t BytesOf(const std::vector<ClassRange>& ranges) {
+  int64_t bytes = 0;
+  for (const ClassRange& range : ranges) bytes += range.extent;
+  return bytes;
+}
+
+}  // namespace
+
+StreamOrder::StreamOrder(const TransferSet& transfers, const Topology& topology, const Ports& ports,
+                         const ClassCuts& cuts, const Routing& routing, int64_t busy_ps)
+    : transfers_(transfers),
+      topology_(topology),
+      ports_(ports),
+      cuts_(cuts),
+      routing_(routing),
+      busy_ps_(busy_ps) {
+  for (const RoutedStream& stream : routing.streams) {
+    changes_of_.push_back(ChangeOf(stream));
+    changes_ = changes_ || changes_of_.back().lanes > 1 || !changes_of_.back().is_wide.empty();
+  }
+}
+
+StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
+  Change change;
+  if (stream.local) return change;
+  change.lanes = LaneCount(ports_, stream, busy_ps_);
+  const int64_t copy_rate = topology_.domains[stream.domains[0]].bytes_per_s;
+  if (copy_rate == 0) return change;
+  const Rank lander = stream.trees[0].landers[0];
+  const int64_t rate = ports_.outlet(ports_.outlet_of_rank(lander)).bytes_per_s;
+  const auto domains = static_cast<int64_t>(stream.domains.size());
+  std::vector<bool> is_wide;
+  for (const ClassRange& range : stream.bytes) {
+    const auto needers = static_cast<int64_t>(
+        transfers_.rank_sets[transfers_.classes[range.cls].needers].size());
+    const int64_t readers = needers / domains - 1;  // of a domain, beside the lander
+    is_wide.push_back(readers > 0 && copy_rate / readers < rate);
+    if (!is_wide.back()) continue;
+    change.wide_bytes += range.extent;
+    change.wide_copy_ps += PicosecondsFor(range.extent, copy_rate) * readers;
+  }
+  if (change.wide_bytes > 0 && change.wide_bytes < BytesOf(stream.bytes)) {
+    change.is_wide = std::move(is_wide);
+  }
+  return change;
+}
+
+std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const Change& change,
+                                             int64_t rounds) const {
+  std::vector<ClassRange> narrow, wide;
+  for (size_t i = 0; i < stream.bytes.size(); ++i) {
+    (change.is_wide.empty() || !change.is_wide[i] ? narrow : wide).push_back(stream.bytes[i]);
+  }
+  if (change.lanes > 1) {
+    const int64_t chunks = std::min(rounds, BytesOf(narrow) / change.lanes / kMinSliceBytes + 1);
+    narrow = InterleaveLanes(cuts_, narrow, change.lanes, chunks);
+  }
+  if (wide.empty()) return narrow;
+  const int64_t round_ps = busy_ps_ / rounds + 1;
+  const int64_t runs = std::clamp(kWidePart * change.wide_copy_ps / round_ps, int64_t{1},
+                                  std::min(rounds, change.wide_bytes / kMinSliceBytes + 1));
+  return SpreadEvenly(cuts_, narrow, wide, runs);
+}
+
+Routing StreamOrder::For(int64_t rounds) const {
+  Routing ordered = routing_;
+  for (size_t s = 0; s < changes_of_.size(); ++s) {
+    if (changes_of_[s].lanes == 1 && changes_of_[s].is_wide.empty()) continue;
+    ordered.streams[s].bytes = Reorder(routing_.streams[s], changes_of_[s], rounds);
+  }
+  return ordered;
+}
+
+}  // namespace reshard
