@@ -134,10 +134,41 @@ class Collector {
   SimOperations result_;
 };
 
+// The plan without the injects whose slices land nowhere in rounds [first_round, end_round). What
+// is done in these rounds stays the same, offsets in slots included: they depend on the slices of
+// one round alone. Programs of a long plan expand in a fraction of the time.
+Plan PlanOfRounds(const Plan& plan, uint32_t first_round, uint32_t end_round) {
+  std::vector<uint32_t> depths;  // per tree: of its last position
+  for (const PlanTree& tree : plan.trees) {
+    uint32_t depth = 0;
+    for (uint32_t position = 0; position < tree.member_count; ++position) {
+      depth = std::max(depth, TreeDepth(tree.kind, position));
+    }
+    depths.push_back(depth);
+  }
+  Plan part = plan;
+  part.injects.clear();
+  for (PlanRank& rank : part.ranks) {
+    const uint32_t first = static_cast<uint32_t>(part.injects.size());
+    for (uint32_t i = rank.first_inject; i < rank.first_inject + rank.inject_count; ++i) {
+      const PlanInject& inject = plan.injects[i];
+      const uint64_t last_round = uint64_t{inject.round} + depths[inject.tree];
+      if (inject.round < end_round && last_round >= first_round) part.injects.push_back(inject);
+    }
+    rank.first_inject = first;
+    rank.inject_count = static_cast<uint32_t>(part.injects.size()) - first;
+  }
+  return part;
+}
+
 }  // namespace
 
 SimOperations CollectOperations(const Plan& plan, uint32_t first_round, uint32_t end_round) {
-  return Collector(plan, first_round, end_round).Run();
+  if (first_round == 0 && end_round >= plan.header.totals.rounds) {
+    return Collector(plan, first_round, end_round).Run();
+  }
+  const Plan part = PlanOfRounds(plan, first_round, end_round);
+  return Collector(part, first_round, end_round).Run();
 }
 
 }  // namespace reshard
