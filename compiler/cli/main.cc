@@ -16,6 +16,7 @@
 #include "compiler/cli/explain_command.h"
 #include "compiler/cli/file_system.h"
 #include "compiler/cli/import_command.h"
+#include "compiler/cli/report_command.h"
 #include "compiler/cli/show_command.h"
 #include "compiler/cli/simulate_command.h"
 #include "compiler/cli/verify_command.h"
@@ -24,9 +25,9 @@
 namespace reshard {
 namespace {
 
-constexpr std::array<std::string_view, 10> kCommands = {"compile",    "check", "show",    "verify",
-                                                        "simulate",   "diff",  "explain", "import",
-                                                        "completion", "man"};
+constexpr std::array<std::string_view, 11> kCommands = {
+    "compile", "check",  "show",   "verify",     "simulate", "diff",
+    "explain", "import", "report", "completion", "man"};
 
 constexpr const char* kExamples = R"(Examples:
   reshardc train.json infer.json topo.json -o plan.fb    compile a plan
@@ -39,6 +40,7 @@ constexpr const char* kExamples = R"(Examples:
   reshardc diff old.fb new.fb --fail-if 'time>+5%,coverage'
   reshardc explain plan.fb --rank 37 --param w --at 0,3  from which rank, on which way, when
   reshardc import m2n --model model.json --system system.json -o job
+  reshardc report plan.fb -o report.html                 all of it as one page
 
 Exit status: 0 yes or done; 1 the answer is no; 2 usage, or input that cannot be judged; 3 our bug.)";
 
@@ -52,6 +54,7 @@ struct Request {
   DiffArgs diff;
   ExplainArgs explain;
   ImportArgs import;
+  ReportArgs report;
   CompletionArgs completion;
 };
 
@@ -115,10 +118,13 @@ int Run(int argc, char** argv) {
   DeclareImport(add(kCommands[7], "make layouts and topologies from files of other systems",
                     [&] { return RunImport(request.import, files, std::cout, std::cerr); }),
                 &request.import);
-  DeclareCompletion(add(kCommands[8], "print what completes commands in bash or zsh",
+  DeclareReport(add(kCommands[8], "make an HTML page of a plan, or of what two plans differ in",
+                    [&] { return RunReport(request.report, files, std::cout, std::cerr); }),
+                &request.report);
+  DeclareCompletion(add(kCommands[9], "print what completes commands in bash or zsh",
                         [&] { return RunCompletion(app, request.completion, std::cout); }),
                     &request.completion);
-  add(kCommands[9], "print the manual page", [&] { return RunMan(app, std::cout); });
+  add(kCommands[10], "print the manual page", [&] { return RunMan(app, std::cout); });
 
   std::vector<std::string> words = WithCommand(argc, argv);
   try {

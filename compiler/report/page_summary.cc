@@ -1,0 +1,235 @@
+#include "compiler/report/page_summary.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "compiler/plan_tools/diff_tables.h"
+#include "compiler/plan_tools/summary.h"
+#include "compiler/plan_tools/units.h"
+#include "compiler/report/html.h"
+#include "runtime/base/sha256.h"
+
+namespace reshard {
+namespace {
+
+// Of a table of changes; the rest is counted, as in text.
+constexpr size_t kMaxChangeRows = 200;
+
+std::string Element(const char* tag, const char* css_class, const std::string& html) {
+  const std::string attribute =
+      *css_class == '\0' ? "" : " class=\"" + std::string(css_class) + "\"";
+  return "<" + std::string(tag) + attribute + ">" + html + "</" + tag + ">";
+}
+
+std::string VerdictHtml(const ReportPlan& report) {
+  const PlanTotals& totals = report.loaded.plan.header.totals;
+  const VerifyReport& verified = report.verified;
+  if (verified.ok()) {
+    return Element("p", "verdict sound",
+                   "<span><strong>Sound.</strong> Every destination byte is written once, from the "
+                   "right source byte, without races and without deadlock, within " +
+                       HtmlText(FormatBinary(totals.max_staging_bytes)) +
+                       " of staging memory on a rank.</span>");
+  }
+  if (verified.violations.empty()) {
+    return Element("p", "verdict",
+                   "<span><strong>Undecided.</strong> The work budget of the verifier ran out "
+                   "before every rule was judged.</span>");
+  }
+  std::string html = Element("p", "verdict violated",
+                             "<span><strong>Not sound.</strong> This plan breaks rules and must "
+                             "not be executed.</span>");
+  html += "<ul class=\"violations\">";
+  for (const Violation& violation : verified.violations) {
+    html += Element("li", "", HtmlText(Describe(violation)));
+  }
+  return html + "</ul>";
+}
+
+std::string Number(const char* name, const std::string& value) {
+  return "<div>" + Element("dt", "", name) + Element("dd", "", HtmlText(value)) + "</div>";
+}
+
+// Two bars, one in the other: the bound inside the predicted time.
+std::string MeterHtml(const PlanTotals& totals) {
+  const double whole = static_cast<double>(std::max(totals.predicted_ns, totals.bound_ns));
+  const auto width = [&](int64_t ns) {
+    return std::to_string(static_cast<int64_t>(static_cast<double>(ns) / whole * 1000));
+  };
+  return "<svg class=\"meter\" viewBox=\"0 0 1000 10\" preserveAspectRatio=\"none\" "
+         "aria-hidden=\"true\"><rect class=\"time\" height=\"10\" width=\"" +
+         width(totals.predicted_ns) + "\"/><rect class=\"bound\" height=\"10\" width=\"" +
+         width(totals.bound_ns) + "\"/></svg>";
+}
+
+std::string CertificateHtml(const ReportPlan& report, bool named) {
+  const Plan& plan = report.loaded.plan;
+  const PlanTotals& totals = plan.header.totals;
+  const PlanSummary summary = Summarize(plan);
+  std::string html = named ? Element("p", "of", HtmlText(report.name)) : "";
+  html += "<dl class=\"numbers\">" + Number("predicted", FormatNanoseconds(totals.predicted_ns));
+  if (totals.bound_ns > 0) {
+    html += Number("lower bound", FormatNanoseconds(totals.bound_ns)) +
+            Number("ratio", FormatRatio(summary.ratio));
+  }
+  html += "</dl>";
+  if (totals.bound_ns > 0) {
+    html += MeterHtml(totals) +
+            Element("p", "soft",
+                    "No schedule is faster than the bound: " + HtmlText(summary.binding_cut) + ".");
+  } else {
+    html += Element("p", "soft", "Nothing has to cross the network, so there is no bound.");
+  }
+  return Element("div", "certificate", html);
+}
+
+std::string SideText(const SideSummary& side) {
+  return FormatCount(side.ranks) + " ranks, " + FormatCount(side.params) + " params, " +
+         FormatBytes(side.bytes);
+}
+
+std::string NetworkText(const Plan& plan, const PlanSummary& summary) {
+  const PlanTotals& totals = plan.header.totals;
+  std::string text =
+      FormatBytes(totals.network_bytes) + " in " + FormatCount(totals.messages) + " messages";
+  if (summary.needed_network_bytes > 0) {
+    text += ", " +
+            FormatRatio(static_cast<double>(totals.network_bytes) /
+                        static_cast<double>(summary.needed_network_bytes)) +
+            "x what " + FormatCount(summary.domains_fed) + " domains need";
+  }
+  return text;
+}
+
+std::string SimulatedText(const Timeline& timeline) {
+  if (!timeline.failure.empty()) return "cannot run on its topology";
+  if (timeline.total_ns == 0) return "not whole, because of its size: see reshardc simulate";
+  return FormatNanoseconds(timeline.total_ns);
+}
+
+std::string OptionsText(const Plan& plan) {
+  std::string text;
+  for (const auto& [name, value] : plan.header.options) {
+    text += (text.empty() ? "" : " ") + name + "=" + value;
+  }
+  return text;
+}
+
+struct Fact {
+  const char* name;
+  std::function<std::string(const ReportPlan&)> text;
+  bool code = false;
+};
+
+std::string FactsHtml(const std::vector<ReportPlan>& plans) {
+  const auto plan_of = [](const ReportPlan& report) -> const Plan& { return report.loaded.plan; };
+  const std::vector<Fact> facts = {
+      {"tensors",
+       [&](const ReportPlan& r) {
+         return FormatCount(Summarize(plan_of(r)).tensors) + " in " +
+                FormatCount(static_cast<int64_t>(plan_of(r).classes.size())) + " classes";
+       }},
+      {"source", [&](const ReportPlan& r) { return SideText(Summarize(plan_of(r)).source); }},
+      {"destination",
+       [&](const ReportPlan& r) { return SideText(Summarize(plan_of(r)).destination); }},
+      {"network",
+       [&](const ReportPlan& r) { return NetworkText(plan_of(r), Summarize(plan_of(r))); }},
+      {"inside domains",
+       [&](const ReportPlan& r) {
+         return FormatBytes(plan_of(r).header.totals.scaleup_bytes) + ", and " +
+                FormatBytes(plan_of(r).header.totals.local_bytes) + " inside ranks";
+       }},
+      {"rounds", [&](const ReportPlan& r) { return FormatCount(plan_of(r).header.totals.rounds); }},
+      {"simulated", [](const ReportPlan& r) { return SimulatedText(r.timeline); }},
+      {"plan file", [](const ReportPlan& r) { return FormatBytes(r.plan_bytes); }},
+      {"options", [&](const ReportPlan& r) { return OptionsText(plan_of(r)); }, true},
+      {"train", [&](const ReportPlan& r) { return ToHex(plan_of(r).header.train_digest); }, true},
+      {"infer", [&](const ReportPlan& r) { return ToHex(plan_of(r).header.infer_digest); }, true},
+      {"topo", [&](const ReportPlan& r) { return ToHex(plan_of(r).header.topo_digest); }, true},
+  };
+  std::string rows;
+  if (plans.size() > 1) {
+    rows += "<thead><tr><th></th><th>first</th><th>second</th></tr></thead>";
+  }
+  rows += "<tbody>";
+  for (const Fact& fact : facts) {
+    std::string row = "<th scope=\"row\">" + std::string(fact.name) + "</th>";
+    for (const ReportPlan& report : plans) {
+      const std::string text = HtmlText(fact.text(report));
+      row += Element("td", "name", fact.code ? Element("code", "", text) : text);
+    }
+    rows += Element("tr", "", row);
+  }
+  return Element("div", "scroll facts", Element("table", "", rows + "</tbody>"));
+}
+
+std::string ChangeTableHtml(const DiffTable& content) {
+  const auto is_number = [&](size_t column) { return content.columns[column][0] == '>'; };
+  std::string head;
+  for (size_t c = 0; c < content.columns.size(); ++c) {
+    const std::string& title = content.columns[c];
+    head += Element("th", is_number(c) ? "number" : "", is_number(c) ? title.substr(1) : title);
+  }
+  std::string body;
+  const size_t shown = std::min(kMaxChangeRows, content.rows.size());
+  for (size_t r = 0; r < shown; ++r) {
+    std::string row;
+    for (size_t c = 0; c < content.columns.size(); ++c) {
+      row += Element("td", is_number(c) ? "number" : "name", HtmlText(content.rows[r][c]));
+    }
+    body += Element("tr", "", row);
+  }
+  std::string html = content.title.empty() ? "" : Element("h3", "", HtmlText(content.title));
+  html +=
+      Element("div", "scroll",
+              Element("table", "",
+                      Element("thead", "", Element("tr", "", head)) + Element("tbody", "", body)));
+  if (shown < content.rows.size()) {
+    html += Element("p", "more",
+                    FormatCount(static_cast<int64_t>(content.rows.size() - shown)) + " more");
+  }
+  return html;
+}
+
+}  // namespace
+
+std::string TitleHtml(const std::vector<ReportPlan>& plans) {
+  std::string names;
+  std::string digests;
+  for (const ReportPlan& report : plans) {
+    if (!names.empty()) names += " <span class=\"to\">to</span> ";
+    names += HtmlText(report.name);
+    digests += Element("p", "digest mono", ToHex(report.loaded.root_digest));
+  }
+  return "<header class=\"title wide\">" +
+         Element("p", "kicker", plans.size() > 1 ? "Two transfer plans" : "Transfer plan") +
+         Element("h1", "", names) + digests + "</header>";
+}
+
+std::string SummaryHtml(const std::vector<ReportPlan>& plans) {
+  std::string html;
+  for (const ReportPlan& report : plans) {
+    if (plans.size() > 1) html += Element("h3", "", HtmlText(report.name));
+    html += VerdictHtml(report);
+  }
+  std::string certificates;
+  for (const ReportPlan& report : plans) {
+    certificates += CertificateHtml(report, plans.size() > 1);
+  }
+  return html + Element("div", "certificates", certificates) + FactsHtml(plans);
+}
+
+std::string ChangesHtml(const DiffReport& diff) {
+  std::string html = Element("p", "lead", "The plans are " + HtmlText(DiffVerdict(diff)) + ".");
+  for (const GateResult& gate : diff.gates) {
+    html += Element("p", gate.passed ? "verdict sound" : "verdict violated",
+                    "<span>" + HtmlText(gate.gate + ": " + gate.reason) + "</span>");
+  }
+  if (!diff.differs()) return html;
+  for (const DiffSection section : diff.sections) {
+    if (diff.diff.Differs(section)) html += ChangeTableHtml(TableOf(section, diff.diff));
+  }
+  return html;
+}
+
+}  // namespace reshard
