@@ -1,0 +1,249 @@
+"""Runs check_plans.sh on changed layouts, and reads the workflow."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+SCRIPT = os.path.abspath("examples/ci/check_plans.sh")
+PROGRAM = os.path.abspath("compiler/cli/reshardc")
+HOSTILE = "@everyone <img src=x> | `a` [b](c)\n# d"
+
+
+class Job(unittest.TestCase):
+    """A folder with plans/toy as it is committed."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        self.toy = os.path.join(self.root, "plans", "toy")
+        os.makedirs(self.toy)
+        for name in ("train", "infer", "topo"):
+            shutil.copy("examples/toy/%s.json" % name, self.toy)
+        self.compile()
+
+    def compile(self, folder="toy"):
+        inputs = [os.path.join(self.root, "plans", folder, name + ".json")
+                  for name in ("train", "infer", "topo")]
+        subprocess.run([PROGRAM] + inputs + ["-o", os.path.join(self.root, "plans", folder, "plan.fb")],
+                       check=True, stdout=subprocess.DEVNULL)
+
+    def edit(self, name, old, new):
+        path = os.path.join(self.toy, name)
+        with open(path, encoding="utf-8") as stream:
+            text = stream.read()
+        self.assertIn(old, text)
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(text.replace(old, new))
+
+    def run_script(self, *arguments, **environment):
+        """Exit status and Markdown."""
+        done = subprocess.run(
+            [SCRIPT] + list(arguments), cwd=self.root, check=False, stdout=subprocess.PIPE, timeout=60,
+            env={"PATH": os.environ["PATH"], "RESHARDC": PROGRAM, "HOME": self.root, **environment})
+        return done.returncode, done.stdout.decode()
+
+
+class CheckPlansTest(Job):
+
+    def test_what_has_not_changed_passes(self):
+        status, text = self.run_script("plans/toy")
+        self.assertEqual((0, "### plans/toy\n\n**equal**: <code>old.fb</code> to <code>new.fb</code>\n\n"),
+                         (status, text))
+
+    def test_a_changed_layout_fails_unless_gates_allow_it(self):
+        self.edit("infer.json", "S(1)", "S(0)")
+        status, text = self.run_script("plans/toy")
+        self.assertEqual(1, status)
+        self.assertIn("**different**", text)
+        self.assertIn("destination re-sharded", text)
+        status, text = self.run_script("--fail-if", "coverage,time>+5%", "plans/toy")
+        self.assertEqual(0, status)
+        self.assertIn("<code>passed</code>", text)
+        self.assertIn("destination re-sharded", text)
+        status, text = self.run_script("--fail-if", "layouts", "plans/toy")
+        self.assertEqual(1, status)
+        self.assertIn("<code>FAILED</code>", text)
+
+    def test_a_layout_that_does_not_fit_fails_with_its_place(self):
+        self.edit("infer.json", "[8,8]", "[8,4]")
+        status, text = self.run_script("plans/toy")
+        self.assertNotEqual(0, status)
+        self.assertIn("**does not compile**", text)
+        self.assertIn("\n    plans/toy/infer.json:2:", text)
+        self.assertIn("[shape-mismatch]", text)
+
+    def test_what_is_no_layout_cannot_be_judged(self):
+        self.edit("infer.json", "{", "")
+        status, text = self.run_script("plans/toy")
+        self.assertEqual(2, status)
+        self.assertIn("**does not compile**", text)
+
+    def test_a_plan_of_other_layouts_is_no_committed_plan_to_trust(self):
+        with open(os.path.join(self.toy, "plan.fb"), "r+b") as stream:
+            stream.seek(200)
+            stream.write(b"\xff")
+        status, text = self.run_script("plans/toy")
+        self.assertEqual(2, status)
+        self.assertIn("[bad-plan]", text)
+
+    def test_a_folder_without_a_plan_is_new(self):
+        os.remove(os.path.join(self.toy, "plan.fb"))
+        status, text = self.run_script("--reports", "pages", "plans/toy")
+        self.assertEqual(0, status)
+        self.assertIn("**new plan**", text)
+        self.assertIn("    network     256 B in 8 messages into 1 domain", text)
+        self.assertEqual(["plans-toy.html"], os.listdir(os.path.join(self.root, "pages")))
+
+    def test_one_bad_plan_of_several_decides(self):
+        other = os.path.join(self.root, "plans", "other")
+        shutil.copytree(self.toy, other)
+        self.edit("infer.json", "S(1)", "S(0)")
+        status, text = self.run_script("plans/other/", "plans/toy/")
+        self.assertEqual(1, status)
+        self.assertLess(text.index("### plans/other\n"), text.index("### plans/toy\n"))
+        self.assertIn("**equal**", text)
+        # Also where another one could not be judged at all.
+        status, _ = self.run_script("plans/absent", "plans/toy")
+        self.assertEqual(1, status)
+        status, _ = self.run_script("plans/absent", "plans/other")
+        self.assertEqual(2, status)
+
+    def test_pages_show_both_plans(self):
+        self.edit("infer.json", "S(1)", "S(0)")
+        status, _ = self.run_script("--fail-if", "coverage", "--reports", "pages", "plans/toy")
+        self.assertEqual(0, status)
+        with open(os.path.join(self.root, "pages", "plans-toy.html"), encoding="utf-8") as stream:
+            self.assertIn("The plans are different.", stream.read())
+
+    def test_names_become_no_markdown(self):
+        for name in ("train.json", "infer.json"):
+            self.edit(name, '"w"', json.dumps(HOSTILE))
+        self.edit("infer.json", "S(1)", "S(0)")
+        status, text = self.run_script("plans/toy")
+        self.assertEqual(1, status)
+        for word in ("@everyone", "<img", "[b](c)", "`a`", "\n# d"):
+            self.assertNotIn(word, text)
+        self.assertIn("&#64;everyone &#60;img", text)
+        # In a message the name stands in an indented line, where nothing is markup.
+        self.edit("infer.json", "[8,8]", "[8,4]")
+        status, text = self.run_script("plans/toy")
+        lines = [line for line in text.splitlines() if "@everyone" in line]
+        self.assertTrue(lines)
+        self.assertEqual([], [line for line in lines if not line.startswith("    ")])
+
+    def test_folders_with_unusual_names_are_refused(self):
+        for name in ("<img>", "a`b", "a b", "a\nb", "$(id)"):
+            shutil.copytree(self.toy, os.path.join(self.root, "plans", name))
+            status, text = self.run_script("plans/" + name)
+            self.assertEqual(2, status)
+            self.assertTrue(text.startswith("### a folder whose name has other characters"))
+            self.assertNotIn(name, text)
+
+    def test_a_program_that_does_not_end_is_ended(self):
+        slow = os.path.join(self.root, "slow")
+        with open(slow, "w", encoding="utf-8") as stream:
+            stream.write("#!/bin/sh\nexec sleep 3600\n")
+        os.chmod(slow, 0o755)
+        status, text = self.run_script("plans/toy", RESHARDC=slow, TIME_LIMIT_S="0.2")
+        self.assertEqual(2, status)
+        self.assertIn("**does not compile** (exit status 124)", text)
+
+    def test_memory_is_limited(self):
+        status, text = self.run_script("plans/toy", MEMORY_LIMIT_KB="2000")
+        self.assertEqual(2, status)
+        self.assertIn("**does not compile** (exit status 1", text)
+
+    def test_wrong_usage(self):
+        for arguments in ((), ("--base",), ("--bogus", "plans/toy"), ("--fail-if", "coverage")):
+            self.assertEqual(2, self.run_script(*arguments)[0])
+        status, text = self.run_script("--fail-if", "tme>1", "plans/toy")
+        self.assertEqual(2, status)
+        self.assertIn("[bad-gate]", text)
+
+
+@unittest.skipIf(shutil.which("git") is None, "SKIPPED: check_plans_test: no git")
+class AgainstARevisionTest(Job):
+
+    def setUp(self):
+        super().setUp()
+        for command in (["init", "-q"], ["add", "-A"],
+                        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "plans"]):
+            subprocess.run(["git"] + command, cwd=self.root, check=True,
+                           env={**os.environ, "HOME": self.root})
+
+    def test_the_plan_of_the_revision_is_compared(self):
+        self.assertEqual(0, self.run_script("--base", "HEAD", "plans/toy")[0])
+        self.edit("infer.json", "S(1)", "S(0)")
+        self.compile()
+        self.assertEqual(0, self.run_script("plans/toy")[0])
+        status, text = self.run_script("--base", "HEAD", "plans/toy")
+        self.assertEqual(1, status)
+        self.assertIn("destination re-sharded", text)
+        self.assertNotIn("is not what its layouts compile to", text)
+        self.assertEqual(0, self.run_script("--base", "HEAD", "--fail-if", "coverage", "plans/toy")[0])
+
+    def test_a_plan_that_was_not_compiled_again_fails_whatever_the_gates(self):
+        self.edit("infer.json", "S(1)", "S(0)")
+        status, text = self.run_script("--base", "HEAD", "--fail-if", "coverage", "plans/toy")
+        self.assertEqual(1, status)
+        self.assertIn("**plan.fb is not what its layouts compile to**", text)
+
+    def test_a_folder_that_the_revision_lacks_is_new(self):
+        shutil.copytree(self.toy, os.path.join(self.root, "plans", "more"))
+        status, text = self.run_script("--base", "HEAD", "plans/more")
+        self.assertEqual(0, status)
+        self.assertIn("**new plan**", text)
+
+
+class WorkflowTest(unittest.TestCase):
+
+    @classmethod
+    def setUpClass(cls):
+        with open("examples/ci/reshard-plans.yml", encoding="utf-8") as stream:
+            text = stream.read()
+        cls.lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+        cls.text = "\n".join(cls.lines)
+        cls.jobs = re.split(r"^  (?=\w+:$)", cls.text[cls.text.index("\njobs:"):], flags=re.MULTILINE)[1:]
+
+    def test_it_runs_on_pull_requests_alone(self):
+        events = self.text[self.text.index("\non:\n"):self.text.index("\npermissions:")]
+        self.assertEqual(["pull_request"], re.findall(r"^  (\w+):", events, re.MULTILINE))
+
+    def test_it_may_read_and_one_job_may_comment(self):
+        self.assertIn("\npermissions:\n  contents: read\n", self.text)
+        self.assertEqual(2, len(self.jobs))
+        self.assertEqual([False, True], ["permissions:" in job for job in self.jobs])
+        self.assertIn("    permissions:\n      pull-requests: write\n    steps:", self.jobs[1])
+        self.assertNotIn("checkout", self.jobs[1])
+        self.assertNotIn("secrets.", self.text)
+        self.assertEqual(self.text.count("actions/checkout@"),
+                         self.text.count("persist-credentials: false"))
+
+    def test_every_job_has_a_time_limit(self):
+        for job in self.jobs:
+            self.assertRegex(job, r"\n    timeout-minutes: \d+\n")
+
+    def test_actions_are_pinned(self):
+        uses = re.findall(r"uses: (\S+)", self.text)
+        self.assertGreaterEqual(len(uses), 5)
+        for action in uses:
+            self.assertRegex(action, r"^actions/[\w-]+@[0-9a-f]{40}$")
+
+    def test_nothing_of_the_pull_request_is_put_into_a_script(self):
+        for expression in re.findall(r"\$\{\{(.*?)\}\}", self.text):
+            self.assertNotRegex(expression, r"title|body|head\.ref|label|user|inputs")
+        scripts = re.findall(r"run: \|?\n?((?:          .*\n?)+|.*)", self.text)
+        self.assertEqual([], [script for script in scripts if "${{" in script])
+
+    def test_no_plan_is_executed(self):
+        with open(SCRIPT, encoding="utf-8") as stream:
+            script = stream.read()
+        self.assertNotIn("reshard-run", self.text + script)
+
+
+if __name__ == "__main__":
+    unittest.main()
