@@ -71,7 +71,8 @@ class CommControl final : public ControlChannel {
     const auto self =
         static_cast<size_t>(std::lower_bound(group.begin(), group.end(), member()) - group.begin());
     for (size_t first = 0; first < count; first += kGroupRanks) {
-      Status status = comm_.Begin();
+      RESHARD_RETURN_IF_ERROR(comm_.Begin());
+      Status status;
       for (size_t k = first; status.ok() && k < std::min(count, first + kGroupRanks); ++k) {
         const size_t next = (self + k) % count;
         const size_t before = (self + count - k) % count;

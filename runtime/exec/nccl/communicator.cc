@@ -7,8 +7,7 @@ namespace reshard::nccl {
 namespace {
 
 constexpr std::chrono::microseconds kPollInterval(20);
-
-Status Stopped() { return Status(StatusCode::kAborted, "the communicator was stopped"); }
+constexpr std::chrono::seconds kRestTime(5);
 
 }  // namespace
 
@@ -40,6 +39,7 @@ StatusOr<std::unique_ptr<Communicator>> Communicator::Shrink(std::span<const int
         StatusCode::kUnavailable,
         "this version of NCCL cannot go on with a communicator that failed; make a new one");
   }
+  AwaitRest(deadline);
   CommHandle comm = nullptr;
   RESHARD_RETURN_IF_ERROR(library_->Shrink(comm_, excluded, &comm));
   std::unique_ptr<Communicator> shrunk(new Communicator(library_, comm, /*owned=*/true));
@@ -52,47 +52,61 @@ StatusOr<std::unique_ptr<Communicator>> Communicator::Shrink(std::span<const int
 }
 
 Communicator::~Communicator() {
-  if (owned_ && comm_ != nullptr) library_->Destroy(comm_);
+  if (!owned_ || comm_ == nullptr) return;
+  AwaitRest(std::chrono::steady_clock::now() + kRestTime);
+  library_->Destroy(comm_);
+}
+
+// What was stopped may still be winding down.
+void Communicator::AwaitRest(Deadline deadline) {
+  while (std::chrono::steady_clock::now() < deadline) {
+    const StatusOr<bool> pending = library_->IsPending(comm_);
+    if (!pending.ok() || !*pending) return;
+    std::this_thread::sleep_for(kPollInterval);
+  }
 }
 
 Status Communicator::AwaitReady(Deadline deadline) {
   for (;;) {
     const StatusOr<bool> pending = library_->IsPending(comm_);
-    if (!pending.ok() || !*pending) {
-      if (!pending.ok()) Stop();
-      return pending.ok() ? Status() : pending.status();
-    }
+    if (!pending.ok()) return StopFor(pending.status());
+    if (!*pending) return Status();
     if (std::chrono::steady_clock::now() >= deadline) {
-      Stop();
-      return Status(StatusCode::kTimeout, "NCCL did not connect to all ranks in time");
+      return StopFor(Status(StatusCode::kTimeout, "NCCL did not connect to all ranks in time"));
     }
     std::this_thread::sleep_for(kPollInterval);
   }
 }
 
-Status Communicator::Begin() { return stopped_ ? Stopped() : library_->GroupStart(); }
+Status Communicator::Begin() { return failure_.ok() ? library_->GroupStart() : failure_; }
 
 Status Communicator::End(Deadline deadline) {
   RESHARD_RETURN_IF_ERROR(library_->GroupEnd());
-  return AwaitReady(deadline);
+  return failure_.ok() ? AwaitReady(deadline) : failure_;
 }
 
 Status Communicator::AllGather(const uint8_t* from, uint8_t* to, int64_t bytes_each,
                                StreamHandle stream, Deadline deadline) {
-  if (stopped_) return Stopped();
+  if (!failure_.ok()) return failure_;
   RESHARD_RETURN_IF_ERROR(library_->AllGather(from, to, bytes_each, comm_, stream));
   return AwaitReady(deadline);
 }
 
 Status Communicator::Check() {
-  if (stopped_) return Stopped();
-  return library_->IsPending(comm_).status();
+  if (!failure_.ok()) return failure_;
+  const StatusOr<bool> pending = library_->IsPending(comm_);
+  return pending.ok() ? Status() : StopFor(pending.status());
 }
 
 void Communicator::Stop() {
-  if (stopped_) return;
-  stopped_ = true;
+  if (!failure_.ok()) return;
+  static_cast<void>(StopFor(Status(StatusCode::kAborted, "the communicator was stopped")));
+}
+
+Status Communicator::StopFor(const Status& reason) {
+  failure_ = reason;
   if (!library_->Stop(comm_)) comm_ = nullptr;
+  return reason;
 }
 
 }  // namespace reshard::nccl

@@ -53,11 +53,13 @@ class Communicator {
   Communicator(NcclLibrary* library, CommHandle comm, bool owned)
       : library_(library), comm_(comm), owned_(owned) {}
   Status AwaitReady(Deadline deadline);
+  Status StopFor(const Status& reason);
+  void AwaitRest(Deadline deadline);
 
   NcclLibrary* library_;
   CommHandle comm_;
   bool owned_;
-  bool stopped_ = false;
+  Status failure_;  // why it is stopped
   int32_t rank_ = 0;
   int32_t rank_count_ = 0;
 };

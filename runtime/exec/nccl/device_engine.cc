@@ -44,6 +44,7 @@ std::string RanksText(std::span<const uint32_t> ranks) {
 DeviceEngine::DeviceEngine(const DeviceEngineSpec& spec, const EngineSpec& engine)
     : spec_(spec),
       rank_(engine.rank),
+      plan_(*engine.plan),
       ranks_of_members_(engine.ranks_of_members.begin(), engine.ranks_of_members.end()),
       neighbours_(engine.program->neighbours) {}
 
@@ -60,6 +61,7 @@ StatusOr<std::unique_ptr<DeviceEngine>> DeviceEngine::Make(const DeviceEngineSpe
   link.control = spec.control;
   link.engine = &engine;
   link.path = spec.path;
+  link.tuning = spec.tuning;
   link.comm_rank = spec.comm->rank();
   link.comm_rank_count = spec.comm->rank_count();
   link.network_ops = counts.network;
@@ -123,10 +125,28 @@ DeviceEngine::~DeviceEngine() {
 
 Status DeviceEngine::SetProgram(PreparedProgram* program) {
   RESHARD_RETURN_IF_ERROR(spec_.gpu->MakeCurrent());
+  RESHARD_RETURN_IF_ERROR(CheckMemory(*program));
   StatusOr<std::unique_ptr<DeviceProgram>> made =
       DeviceProgram::Make(spec_.gpu, *link_, *program, reads_of_others_);
   if (!made.ok()) return made.status();
   program_ = *std::move(made);
+  return Status();
+}
+
+// A kernel that uses memory of the host, or of another device, would end the whole process.
+Status DeviceEngine::CheckMemory(const PreparedProgram& program) {
+  for (uint32_t f = 0; f < plan_.families.size(); ++f) {
+    for (const uint8_t* instance : program.bindings.instances(f)) {
+      if (instance == nullptr) continue;
+      const StatusOr<bool> usable = spec_.gpu->IsDeviceMemory(instance);
+      if (!usable.ok()) return usable.status();
+      if (*usable) continue;
+      const PlanFamily& family = plan_.families[f];
+      return Status(StatusCode::kInvalidArgument,
+                    "a buffer of '" + family.name.Describe(family.loop_begin, family.loop_extent) +
+                        "' is no memory of device " + std::to_string(spec_.gpu->identity().device));
+    }
+  }
   return Status();
 }
 
@@ -145,7 +165,7 @@ Status DeviceEngine::WarmUp(Deadline deadline) {
       seen.insert(at, pair);
       const int32_t distance =
           ((message.send ? message.peer - self : self - message.peer) + count) % count;
-      pairs.push_back({static_cast<uint32_t>(distance) / kPhaseRanks, &message});
+      pairs.push_back({static_cast<uint32_t>(distance) / spec_.tuning.phase_ranks, &message});
     }
   }
   std::stable_sort(pairs.begin(), pairs.end(),
@@ -154,7 +174,8 @@ Status DeviceEngine::WarmUp(Deadline deadline) {
       DeviceBlock::Make(spec_.gpu, static_cast<int64_t>(pairs.size() + 1) * kWarmUpBytes);
   if (!block.ok()) return block.status();
   for (size_t first = 0; first < pairs.size();) {
-    Status status = spec_.comm->Begin();
+    RESHARD_RETURN_IF_ERROR(spec_.comm->Begin());
+    Status status;
     size_t end = first;
     for (; end < pairs.size() && pairs[end].first == pairs[first].first; ++end) {
       uint8_t* const at = block->data() + static_cast<int64_t>(end) * kWarmUpBytes;
@@ -261,8 +282,8 @@ Status DeviceEngine::Start() {
         gpu.LaunchCopies(CopyKind::kZero, program_->tables(), program_->zeros(), copies_));
   }
   if (program_->reads_signals().count > 0) {
-    RESHARD_RETURN_IF_ERROR(
-        gpu.LaunchSignal(program_->reads_signals(), base_step_ + program_->reads_begin(), copies_));
+    RESHARD_RETURN_IF_ERROR(gpu.LaunchSignal(
+        program_->reads_signals(), base_step_ + program_->reads_begin(), stop_.device, copies_));
   }
   return program_->rounds().empty() ? Status() : Pack(0);
 }
@@ -309,8 +330,8 @@ Status DeviceEngine::PublishLandedBefore(size_t i) {
     const DeviceRound& round = program_->rounds()[published_];
     RESHARD_RETURN_IF_ERROR(spec_.gpu->AwaitEvent(copies_, events(published_).net_end));
     if (!round.lands || program_->landed_signals().count == 0) continue;
-    RESHARD_RETURN_IF_ERROR(
-        spec_.gpu->LaunchSignal(program_->landed_signals(), StepOf(round.round), copies_));
+    RESHARD_RETURN_IF_ERROR(spec_.gpu->LaunchSignal(program_->landed_signals(), StepOf(round.round),
+                                                    stop_.device, copies_));
   }
   return Status();
 }
@@ -330,7 +351,8 @@ Status DeviceEngine::CopyOut(size_t i) {
   }
   RESHARD_RETURN_IF_ERROR(gpu.Record(events(i).copied, copies_));
   if (!round.reads || program_->reads_signals().count == 0) return Status();
-  return gpu.LaunchSignal(program_->reads_signals(), base_step_ + round.reads_done_below, copies_);
+  return gpu.LaunchSignal(program_->reads_signals(), base_step_ + round.reads_done_below,
+                          stop_.device, copies_);
 }
 
 Status DeviceEngine::Pack(size_t i) {

@@ -37,6 +37,7 @@ struct DeviceEngineSpec {
   Communicator* comm = nullptr;
   ControlChannel* control = nullptr;
   DomainPath path = DomainPath::kAuto;
+  Tuning tuning;
 };
 
 class DeviceEngine final : public ExecutionEngine {
@@ -69,6 +70,7 @@ class DeviceEngine final : public ExecutionEngine {
 
   DeviceEngine(const DeviceEngineSpec& spec, const EngineSpec& engine);
   Status CreateStreams();
+  Status CheckMemory(const PreparedProgram& program);
   Status WarmUp(Deadline deadline);
 
   Status AwaitCaller();
@@ -103,6 +105,7 @@ class DeviceEngine final : public ExecutionEngine {
 
   const DeviceEngineSpec spec_;
   const uint32_t rank_;
+  const Plan& plan_;
   const std::vector<uint32_t> ranks_of_members_;
   std::vector<uint32_t> neighbours_;
   std::vector<DomainRead> reads_of_others_;

@@ -11,10 +11,11 @@ namespace {
 
 constexpr int64_t kBounceAlignBytes = 256;
 
-// A message through NCCL inside the domain, and how far apart its ranks are.
+// A message through NCCL inside the domain, and the group that it belongs to where there are
+// several.
 struct DomainMessage {
   DeviceMessage message;
-  uint32_t distance = 0;
+  uint32_t phase = 0;
 };
 
 // What is collected for one round before everything is laid flat.
@@ -77,10 +78,10 @@ class DeviceProgramBuilder {
     return DeviceMessage{data, bytes, rank, peer, send};
   }
 
-  // Of a message from `src` to `dst`; the same at both ends.
-  uint32_t Distance(int32_t src, int32_t dst) const {
+  // Of a message from `src` to `dst`; the same at both ends, and few ranks share one.
+  uint32_t Phase(int32_t src, int32_t dst) const {
     const int32_t count = link_.comm_rank_count();
-    return static_cast<uint32_t>((dst - src + count) % count);
+    return static_cast<uint32_t>((dst - src + count) % count) / link_.tuning().phase_ranks;
   }
 
   Status AddDomainSends() {
@@ -89,7 +90,7 @@ class DeviceProgramBuilder {
       const StatusOr<DeviceMessage> message =
           Message(read.reader, link_.arena() + read.arena_offset, read.extent, /*send=*/true);
       if (!message.ok()) return message.status();
-      drafts_[read.round + 1].domain.push_back({*message, Distance(self, message->peer)});
+      drafts_[read.round + 1].domain.push_back({*message, Phase(self, message->peer)});
     }
     return Status();
   }
@@ -128,14 +129,14 @@ class DeviceProgramBuilder {
         const StatusOr<DeviceMessage> message =
             Message(read.lander, to, read.extent, /*send=*/false);
         if (!message.ok()) return message.status();
-        drafts_[round.round].domain.push_back({*message, Distance(message->peer, self)});
+        drafts_[round.round].domain.push_back({*message, Phase(message->peer, self)});
       }
     }
     return Status();
   }
 
   uint8_t* WholeParam(const PreparedRead& read) const {
-    if (read.extent < kZeroCopyBytes) return nullptr;
+    if (read.extent < link_.tuning().zero_copy_bytes) return nullptr;
     return SingleRun(program_.scatters, read.copies, read.extent);
   }
 
@@ -170,8 +171,9 @@ class DeviceProgramBuilder {
     for (uint32_t p = prepared.first_pack; p < prepared.pack_end; ++p) {
       const PreparedPack& pack = program_.packs[p];
       const int64_t bytes = program_.gathers.Bytes(pack.copies);
-      uint8_t* const whole =
-          bytes < kZeroCopyBytes ? nullptr : SingleRun(program_.gathers, pack.copies, bytes);
+      uint8_t* const whole = bytes < link_.tuning().zero_copy_bytes
+                                 ? nullptr
+                                 : SingleRun(program_.gathers, pack.copies, bytes);
       if (whole != nullptr && IsSent(prepared, pack.arena_offset, bytes)) {
         unpacked[pack.arena_offset] = whole;
         out_.unpacked_bytes_ += bytes;
@@ -217,14 +219,12 @@ class DeviceProgramBuilder {
   void AddGroups(uint32_t first, std::vector<DomainMessage> domain) {
     if (!link_.joint()) {
       CloseGroup(&first);
-      std::stable_sort(domain.begin(), domain.end(),
-                       [](const DomainMessage& a, const DomainMessage& b) {
-                         return a.distance / kPhaseRanks < b.distance / kPhaseRanks;
-                       });
+      std::stable_sort(
+          domain.begin(), domain.end(),
+          [](const DomainMessage& a, const DomainMessage& b) { return a.phase < b.phase; });
     }
     for (size_t i = 0; i < domain.size(); ++i) {
-      const bool next_phase =
-          i > 0 && domain[i].distance / kPhaseRanks != domain[i - 1].distance / kPhaseRanks;
+      const bool next_phase = i > 0 && domain[i].phase != domain[i - 1].phase;
       if (!link_.joint() && next_phase) CloseGroup(&first);
       out_.messages_.push_back(domain[i].message);
     }

@@ -24,9 +24,6 @@
 
 namespace reshard::nccl {
 
-// From this size on a message that lies in one piece is not packed.
-inline constexpr int64_t kZeroCopyBytes = 256 * 1024;
-
 struct DeviceMessage {
   uint8_t* data = nullptr;
   int64_t bytes = 0;

@@ -54,6 +54,7 @@ int32_t DomainLink::CommRankOf(uint32_t rank) const {
 StatusOr<std::unique_ptr<DomainLink>> DomainLink::Make(const Spec& spec, Deadline deadline) {
   std::unique_ptr<DomainLink> link(new DomainLink(spec.gpu));
   link->comm_rank_count_ = spec.comm_rank_count;
+  link->tuning_ = spec.tuning;
   link->members_ = spec.engine->program->neighbours;
   link->members_.insert(
       std::upper_bound(link->members_.begin(), link->members_.end(), spec.engine->rank),
@@ -160,7 +161,7 @@ Status DomainLink::Decide(const Spec& spec, const Status& reached, Deadline dead
     most = std::max(most,
                     outcomes[member].network_ops + (is_direct ? 0 : outcomes[member].domain_ops));
   }
-  joint_ = most <= kMaxGroupOperations;
+  joint_ = most <= tuning_.group_operations;
   direct_ = direct[domain_of(spec.engine->rank)];
   if (spec.path != DomainPath::kDirect || direct_) return Status();
   return Status(StatusCode::kUnavailable,

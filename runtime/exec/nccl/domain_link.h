@@ -16,6 +16,7 @@
 #include "runtime/exec/backend.h"
 #include "runtime/exec/nccl/copy_table.h"
 #include "runtime/exec/nccl/gpu_runtime.h"
+#include "runtime/exec/nccl/tuning.h"
 
 namespace reshard::nccl {
 
@@ -26,11 +27,6 @@ enum class DomainPath : uint8_t {
   kNccl,
 };
 
-// Operations of one group of NCCL, beyond which NCCL may cut it at places that differ by rank.
-inline constexpr uint32_t kMaxGroupOperations = 56;
-// Distances between ranks that share a group, where there are more.
-inline constexpr uint32_t kPhaseRanks = 16;
-
 class DomainLink {
  public:
   // Collective over all ranks. `comm_rank` is this rank's number in the communicator; `network_ops`
@@ -40,6 +36,7 @@ class DomainLink {
     ControlChannel* control = nullptr;
     const EngineSpec* engine = nullptr;
     DomainPath path = DomainPath::kAuto;
+    Tuning tuning;
     int32_t comm_rank = 0;
     int32_t comm_rank_count = 0;
     uint32_t network_ops = 0;
@@ -49,6 +46,7 @@ class DomainLink {
   ~DomainLink();
 
   bool direct() const { return direct_; }
+  const Tuning& tuning() const { return tuning_; }
   // Whether the domain's messages go into the groups of the network; the same on every rank.
   bool joint() const { return joint_; }
   uint8_t* arena() const { return arena_; }
@@ -97,6 +95,7 @@ class DomainLink {
   Status Decide(const Spec& spec, const Status& reached, Deadline deadline);
 
   GpuRuntime* gpu_;
+  Tuning tuning_;
   DeviceBlock block_;  // flags, then the arena
   uint8_t* arena_ = nullptr;
   int64_t arena_bytes_ = 0;

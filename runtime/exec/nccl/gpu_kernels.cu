@@ -12,9 +12,15 @@ __global__ void __launch_bounds__(kBlockThreads)
   RunTile<kKind>(tables, first_tile + blockIdx.x, threadIdx.x, blockDim.x);
 }
 
+__device__ bool IsStopped(const uint32_t* stop) {
+  return *static_cast<const volatile uint32_t*>(stop) != 0;
+}
+
 // Other devices read what earlier kernels of this stream wrote: the store is a release for the
 // whole system.
-__global__ void SignalKernel(uint64_t* const* flags, uint32_t count, uint64_t value) {
+__global__ void SignalKernel(uint64_t* const* flags, uint32_t count, uint64_t value,
+                             const uint32_t* stop) {
+  if (IsStopped(stop)) return;
   for (uint32_t i = threadIdx.x; i < count; i += blockDim.x) {
     __threadfence_system();
     asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flags[i]),
@@ -32,7 +38,7 @@ __global__ void AwaitKernel(uint64_t* const* flags, uint32_t count, uint64_t val
                    : "=l"(reached)
                    : "l"(flags[i])
                    : "memory");
-      if (reached >= value || *static_cast<const volatile uint32_t*>(stop) != 0) break;
+      if (reached >= value || IsStopped(stop)) break;
       __nanosleep(kPollNanoseconds);
     }
   }
@@ -57,8 +63,10 @@ int LaunchCopyKernel(CopyKind kind, const CopyTables& tables, uint32_t first_til
   return cudaGetLastError();
 }
 
-int LaunchSignalKernel(uint64_t* const* flags, uint32_t count, uint64_t value, void* stream) {
-  SignalKernel<<<1, kFlagThreads, 0, static_cast<cudaStream_t>(stream)>>>(flags, count, value);
+int LaunchSignalKernel(uint64_t* const* flags, uint32_t count, uint64_t value, const uint32_t* stop,
+                       void* stream) {
+  SignalKernel<<<1, kFlagThreads, 0, static_cast<cudaStream_t>(stream)>>>(flags, count, value,
+                                                                          stop);
   return cudaGetLastError();
 }
 

@@ -12,7 +12,8 @@ namespace reshard::nccl {
 
 int LaunchCopyKernel(CopyKind kind, const CopyTables& tables, uint32_t first_tile,
                      uint32_t tile_count, void* stream);
-int LaunchSignalKernel(uint64_t* const* flags, uint32_t count, uint64_t value, void* stream);
+int LaunchSignalKernel(uint64_t* const* flags, uint32_t count, uint64_t value, const uint32_t* stop,
+                       void* stream);
 int LaunchAwaitKernel(uint64_t* const* flags, uint32_t count, uint64_t value, const uint32_t* stop,
                       void* stream);
 

@@ -99,8 +99,10 @@ class GpuRuntime {
   // Kernels.
   virtual Status LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
                               StreamHandle stream) = 0;
-  // Raises every flag to `value`, after all that the stream did before, for the whole system.
-  virtual Status LaunchSignal(const FlagList& list, uint64_t value, StreamHandle stream) = 0;
+  // Raises every flag to `value`, after all that the stream did before, for the whole system; but
+  // nothing when `*stop` is not zero: what came before may then have been given up half done.
+  virtual Status LaunchSignal(const FlagList& list, uint64_t value, const uint32_t* stop,
+                              StreamHandle stream) = 0;
   // The stream goes on when every flag is at least `value`, or when `*stop` is not zero.
   virtual Status LaunchAwait(const FlagList& list, uint64_t value, const uint32_t* stop,
                              StreamHandle stream) = 0;

@@ -20,7 +20,8 @@ StatusOr<std::shared_ptr<NcclBackend>> NcclBackend::Make(NcclBackendSpec spec) {
 StatusOr<std::unique_ptr<ExecutionEngine>> NcclBackend::CreateEngine(const EngineSpec& spec,
                                                                      Deadline deadline) {
   StatusOr<std::unique_ptr<DeviceEngine>> engine = DeviceEngine::Make(
-      {spec_.gpu.get(), spec_.comm.get(), spec_.control.get(), spec_.path}, spec, deadline);
+      {spec_.gpu.get(), spec_.comm.get(), spec_.control.get(), spec_.path, spec_.tuning}, spec,
+      deadline);
   if (!engine.ok()) return engine.status();
   return std::unique_ptr<ExecutionEngine>(*std::move(engine));
 }
@@ -35,6 +36,7 @@ StatusOr<std::shared_ptr<NcclBackend>> NcclBackend::WithoutRanks(
   spec.comm = *std::move(comm);
   spec.control = std::move(control);
   spec.path = spec_.path;
+  spec.tuning = spec_.tuning;
   return Make(std::move(spec));
 }
 

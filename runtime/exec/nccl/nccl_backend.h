@@ -26,6 +26,7 @@ struct NcclBackendSpec {
   std::unique_ptr<Communicator> comm;
   std::unique_ptr<ControlChannel> control;  // null: over the communicator
   DomainPath path = DomainPath::kAuto;
+  Tuning tuning;
 };
 
 class NcclBackend final : public Backend {

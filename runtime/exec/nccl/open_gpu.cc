@@ -210,8 +210,9 @@ class CudaGpu final : public GpuRuntime {
     return CudaStatus(LaunchCopyKernel(kind, tables, tiles.first, tiles.count, stream),
                       "launching copies");
   }
-  Status LaunchSignal(const FlagList& list, uint64_t value, StreamHandle stream) override {
-    return CudaStatus(LaunchSignalKernel(list.flags, list.count, value, stream),
+  Status LaunchSignal(const FlagList& list, uint64_t value, const uint32_t* stop,
+                      StreamHandle stream) override {
+    return CudaStatus(LaunchSignalKernel(list.flags, list.count, value, stop, stream),
                       "launching a signal");
   }
   Status LaunchAwait(const FlagList& list, uint64_t value, const uint32_t* stop,

@@ -20,17 +20,45 @@ Status OnAllRanks(size_t count, const std::function<Status(size_t rank_index)>& 
 
 StatusOr<std::unique_ptr<DeviceJob>> DeviceJob::Create(std::shared_ptr<const Plan> plan,
                                                        const DeviceJobOptions& options) {
-  std::unique_ptr<DeviceJob> job(new DeviceJob(options));
-  job->plan_ = std::make_shared<SharedPlan>();
-  job->plan_->index = BuildProgramIndex(*plan);
-  job->plan_->plan = std::move(plan);
+  std::unique_ptr<DeviceJob> job(new DeviceJob(options, std::move(plan)));
   RESHARD_RETURN_IF_ERROR(job->Connect());
+  RESHARD_RETURN_IF_ERROR(job->BindAndPrepare());
+  return job;
+}
+
+DeviceJob::DeviceJob(const DeviceJobOptions& options, std::shared_ptr<const Plan> plan)
+    : options_(options), plan_(std::make_shared<SharedPlan>()) {
+  plan_->index = BuildProgramIndex(*plan);
+  plan_->plan = std::move(plan);
+}
+
+StatusOr<std::unique_ptr<DeviceJob>> DeviceJob::WithFirstRanks(size_t rank_count,
+                                                               std::shared_ptr<const Plan> plan) {
+  std::unique_ptr<DeviceJob> job(new DeviceJob(options_, std::move(plan)));
+  job->machine_ = machine_;
+  job->nccl_ = nccl_;
+  job->gpus_.assign(gpus_.begin(), gpus_.begin() + static_cast<ptrdiff_t>(rank_count));
+  job->backends_.resize(rank_count);
+  std::vector<int32_t> excluded;
+  for (size_t r = rank_count; r < backends_.size(); ++r) {
+    excluded.push_back(static_cast<int32_t>(r));
+  }
+  std::vector<std::unique_ptr<ControlChannel>> controls =
+      MakeLoopbackControl(static_cast<uint32_t>(rank_count));
+  RESHARD_RETURN_IF_ERROR(OnAllRanks(rank_count, [&](size_t r) {
+    StatusOr<std::shared_ptr<NcclBackend>> backend = backends_[r]->WithoutRanks(
+        excluded, std::move(controls[r]), std::chrono::steady_clock::now() + options_.timeout);
+    if (!backend.ok()) return backend.status();
+    job->backends_[r] = *std::move(backend);
+    return Status();
+  }));
   RESHARD_RETURN_IF_ERROR(job->BindAndPrepare());
   return job;
 }
 
 DeviceJob::~DeviceJob() {
   executors_.clear();
+  backends_.clear();
   for (const auto& [gpu, block] : blocks_) gpu->Free(block);
 }
 
@@ -45,7 +73,7 @@ Status DeviceJob::Connect() {
     const GpuIdentity place = options_.place
                                   ? options_.place(rank.rank)
                                   : GpuIdentity{0, rank.rank, static_cast<int32_t>(rank.rank)};
-    gpus_.push_back(std::make_shared<HostGpu>(&machine_, place));
+    gpus_.push_back(std::make_shared<HostGpu>(machine_.get(), place));
   }
   backends_.resize(ranks.size());
   return OnAllRanks(ranks.size(), [&](size_t r) {
@@ -62,6 +90,7 @@ Status DeviceJob::Connect() {
     spec.comm = *std::move(comm);
     if (!options_.control_over_nccl) spec.control = std::move(controls[r]);
     spec.path = options_.path;
+    spec.tuning = options_.tuning;
     StatusOr<std::shared_ptr<NcclBackend>> backend = NcclBackend::Make(std::move(spec));
     if (!backend.ok()) return backend.status();
     backends_[r] = *std::move(backend);

@@ -23,6 +23,7 @@ struct DeviceJobOptions {
   DomainPath path = DomainPath::kAuto;
   // Where a rank runs; by default each in a process of its own, all on one host.
   std::function<GpuIdentity(uint32_t rank)> place;
+  Tuning tuning;
   bool control_over_nccl = false;  // otherwise beside it
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
 };
@@ -48,20 +49,27 @@ class DeviceJob {
   std::span<const DeviceParam> params() const { return params_; }
   size_t rank_count() const { return executors_.size(); }
   Executor& executor(size_t rank_index) { return *executors_[rank_index]; }
+  HostGpu& gpu(size_t rank_index) { return *gpus_[rank_index]; }
   NcclBackend& backend(size_t rank_index) { return *backends_[rank_index]; }
-  const HostMachine& machine() const { return machine_; }
+  const HostMachine& machine() const { return *machine_; }
   const HostNccl& nccl() const { return *nccl_; }
+
+  void DestroyExecutors() { executors_.clear(); }
+
+  // A job of the first `rank_count` ranks for another plan, over their part of the communicator.
+  StatusOr<std::unique_ptr<DeviceJob>> WithFirstRanks(size_t rank_count,
+                                                      std::shared_ptr<const Plan> plan);
 
   // One execution on all ranks, or on those that `takes_part` says; the results by rank.
   std::vector<Status> Execute(const std::function<bool(size_t rank_index)>& takes_part = nullptr);
 
  private:
-  explicit DeviceJob(const DeviceJobOptions& options) : options_(options) {}
+  DeviceJob(const DeviceJobOptions& options, std::shared_ptr<const Plan> plan);
   Status Connect();
   Status BindAndPrepare();
 
   const DeviceJobOptions options_;
-  HostMachine machine_;
+  std::shared_ptr<HostMachine> machine_ = std::make_shared<HostMachine>();
   std::shared_ptr<HostNccl> nccl_;
   std::shared_ptr<SharedPlan> plan_;
   std::vector<std::shared_ptr<HostGpu>> gpus_;

@@ -75,5 +75,206 @@ TEST_CASE("small plans arrive as on loopback, by both paths, in many orders") {
   }
 }
 
+DeviceJobOptions Options(DomainPath path, uint64_t seed = 1) {
+  DeviceJobOptions options;
+  options.path = path;
+  options.nccl.seed = seed;
+  return options;
+}
+
+TEST_CASE("groups that would be too large are cut equally on all ranks") {
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    for (const uint32_t phase_ranks : {1U, 2U, 100U}) {
+      CAPTURE(named.name);
+      CAPTURE(phase_ranks);
+      DeviceJobOptions options = Options(DomainPath::kNccl);
+      options.tuning.group_operations = 1;
+      options.tuning.phase_ranks = phase_ranks;
+      CheckLikeLoopback(named.plan, options);
+    }
+  }
+}
+
+TEST_CASE("what lies in one piece is sent from its param and received in its param") {
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    for (const DomainPath path : {DomainPath::kNccl, DomainPath::kDirect}) {
+      CAPTURE(named.name);
+      DeviceJobOptions options = Options(path);
+      options.tuning.zero_copy_bytes = 1;
+      CheckLikeLoopback(named.plan, options);
+    }
+  }
+}
+
+TEST_CASE("control messages can go over the communicator of the weights") {
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    CAPTURE(named.name);
+    DeviceJobOptions options = Options(DomainPath::kAuto);
+    options.control_over_nccl = true;
+    CheckLikeLoopback(named.plan, options);
+  }
+}
+
+TEST_CASE("ranks of one process share memory by address, those of one host by handle") {
+  const auto plan = std::make_shared<Plan>(testing::ReplicatedPlan());
+  for (const bool one_process : {false, true}) {
+    DeviceJobOptions options = Options(DomainPath::kDirect);
+    options.place = [&](uint32_t rank) {
+      return GpuIdentity{rank / 2, one_process ? rank / 2 : rank, static_cast<int32_t>(rank)};
+    };
+    StatusOr<std::unique_ptr<DeviceJob>> job = DeviceJob::Create(plan, options);
+    REQUIRE(job.status().ToString() == "ok");
+    // Three domains of two destination ranks each open each other's arena; the sources' too.
+    CHECK(((*job)->machine().handles_open() == 0) == one_process);
+    for (const Status& result : (*job)->Execute()) CHECK(result.ToString() == "ok");
+    for (size_t r = 0; r < (*job)->rank_count(); ++r) {
+      CHECK((*job)->executor(r).record().bytes().delivered == (r < 2 ? 0 : 4096));
+    }
+  }
+}
+
+TEST_CASE("a domain on two hosts goes through NCCL, or is refused where that is not wanted") {
+  DeviceJobOptions options = Options(DomainPath::kAuto);
+  options.place = [](uint32_t rank) { return GpuIdentity{rank, rank, 0}; };
+  CheckLikeLoopback(testing::ReplicatedPlan(), options);
+  options.path = DomainPath::kDirect;
+  const Status refused =
+      DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options).status();
+  CHECK(refused.code() != StatusCode::kOk);
+  CHECK(refused.message().find("is on another host") != std::string::npos);
+}
+
+// Every rank that took part in `job` has failed, within its time; all of the device is given back.
+void CheckAllFail(const std::vector<Status>& results, size_t absent) {
+  for (size_t r = 0; r < results.size(); ++r) {
+    CAPTURE(r);
+    CAPTURE(results[r].message());
+    if (r != absent) CHECK_FALSE(results[r].ok());
+  }
+}
+
+TEST_CASE("a rank that never comes is named by all others, by both paths") {
+  for (const DomainPath path : {DomainPath::kNccl, DomainPath::kDirect}) {
+    CAPTURE(static_cast<int>(path));
+    DeviceJobOptions options = Options(path);
+    options.timeout = std::chrono::milliseconds(300);
+    StatusOr<std::unique_ptr<DeviceJob>> job =
+        DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
+    REQUIRE(job.status().ToString() == "ok");
+    // Rank 2 is the head of the only tree: everybody waits for it in the end.
+    const std::vector<Status> results = (*job)->Execute([](size_t r) { return r != 2; });
+    CheckAllFail(results, 2);
+    for (size_t r = 0; r < results.size(); ++r) {
+      if (r == 2) continue;
+      CAPTURE(results[r].message());
+      CHECK(results[r].code() == StatusCode::kTimeout);
+      CHECK(results[r].message().find("execution 0") != std::string::npos);
+      // The control channel misses member 2.
+      CHECK(results[r].message().find("asked where they stand") != std::string::npos);
+      CHECK((*job)->executor(r).complete_generation() == Executor::kNoGeneration);
+    }
+  }
+}
+
+TEST_CASE("a device that breaks at any moment fails all ranks and leaves nothing behind") {
+  for (const DomainPath path : {DomainPath::kNccl, DomainPath::kDirect}) {
+    for (int64_t launches = 0; launches < 6; ++launches) {
+      CAPTURE(static_cast<int>(path));
+      CAPTURE(launches);
+      DeviceJobOptions options = Options(path);
+      options.timeout = std::chrono::milliseconds(300);
+      StatusOr<std::unique_ptr<DeviceJob>> job =
+          DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
+      REQUIRE(job.status().ToString() == "ok");
+      for (const DeviceParam& param : (*job)->params()) Fill(1, param);
+      (*job)->gpu(5).BreakAfter(launches);
+      const std::vector<Status> results = (*job)->Execute();
+      if (results[5].ok()) continue;  // it has less to launch
+      CHECK(results[5].message().find("the device is broken") != std::string::npos);
+      // What an executor calls complete is complete.
+      for (size_t r = 0; r < results.size(); ++r) {
+        const Executor& executor = (*job)->executor(r);
+        const std::vector<bool> complete = executor.CompleteParams();
+        for (size_t p = 0; p < complete.size(); ++p) {
+          if (!complete[p]) continue;
+          const PreparedParam& named = executor.program()->params[p];
+          for (const DeviceParam& param : (*job)->params()) {
+            if (param.rank != r || param.side != PlanSide::kDestination ||
+                param.family != named.family || param.instance != named.instance) {
+              continue;
+            }
+            size_t wrong = 0;
+            for (size_t b = 0; b < param.bytes.size(); ++b) {
+              wrong += param.bytes[b] != SourceByte(1, 0, 0, 0, b);
+            }
+            CHECK(wrong == 0);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("after a failure the survivors go on with another plan over what is left") {
+  DeviceJobOptions options = Options(DomainPath::kAuto);
+  options.timeout = std::chrono::milliseconds(500);
+  StatusOr<std::unique_ptr<DeviceJob>> job =
+      DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
+  REQUIRE(job.status().ToString() == "ok");
+  // Ranks 6 and 7 are gone. Not everybody needs them to get this far; who does, fails.
+  CHECK_FALSE((*job)->Execute([](size_t r) { return r < 6; })[5].ok());
+  const Plan toy = testing::ToyPlan();
+  StatusOr<std::unique_ptr<DeviceJob>> rest =
+      (*job)->WithFirstRanks(toy.ranks.size(), std::make_shared<Plan>(toy));
+  REQUIRE(rest.status().ToString() == "ok");
+  for (const DeviceParam& param : (*rest)->params()) Fill(3, param);
+  for (const Status& result : (*rest)->Execute()) CHECK(result.ToString() == "ok");
+  for (const DeviceParam& param : (*rest)->params()) {
+    if (param.side != PlanSide::kDestination) continue;
+    for (size_t b = 0; b < param.bytes.size(); ++b) {
+      // Two columns of an 8 x 8 f32 matrix, whose upper rows are rank 0's and lower rows rank 1's.
+      const uint32_t row = static_cast<uint32_t>(b / 8);
+      CHECK(param.bytes[b] ==
+            SourceByte(3, 0, row / 4, 0, row % 4 * 32 + (param.rank - 2) * 8 + b % 8));
+    }
+  }
+}
+
+TEST_CASE("everything is given back") {
+  const auto machine_blocks = [](DeviceJob& job) { return job.machine().blocks_in_use(); };
+  StatusOr<std::unique_ptr<DeviceJob>> job =
+      DeviceJob::Create(std::make_shared<Plan>(testing::ToyPlan()), Options(DomainPath::kDirect));
+  REQUIRE(job.ok());
+  const size_t before = machine_blocks(**job);
+  for (size_t r = 0; r < (*job)->rank_count(); ++r) REQUIRE((*job)->executor(r).Unbind().ok());
+  (*job)->DestroyExecutors();
+  CHECK(machine_blocks(**job) == (*job)->params().size());
+  CHECK(before > (*job)->params().size());
+  CHECK((*job)->machine().handles_open() == 0);
+}
+
+TEST_CASE("memory that is not the device's is refused by name") {
+  DeviceJobOptions options = Options(DomainPath::kAuto);
+  StatusOr<std::unique_ptr<DeviceJob>> job =
+      DeviceJob::Create(std::make_shared<Plan>(testing::ToyPlan()), options);
+  REQUIRE(job.ok());
+  std::vector<uint8_t> host(128);
+  const Status refused = OnAllRanks((*job)->rank_count(), [&](size_t r) {
+    Executor& executor = (*job)->executor(r);
+    if (r == 0) {
+      RESHARD_RETURN_IF_ERROR(executor.Unbind());
+      ParamBuffer buffer;
+      buffer.name = "w.rows";
+      buffer.data = host.data();
+      buffer.bytes = 128;
+      buffer.device = (*job)->gpu(r).identity().device;
+      RESHARD_RETURN_IF_ERROR(executor.Bind(buffer));
+    }
+    return executor.Prepare(std::chrono::seconds(20));
+  });
+  CHECK(refused.message().find("a buffer of 'w.rows' is no memory of device 0") !=
+        std::string::npos);
+}
+
 }  // namespace
 }  // namespace reshard::nccl

@@ -30,6 +30,11 @@ void RunTiles(const CopyTables& tables, TileRange range) {
   }
 }
 
+bool IsStopped(const uint32_t* stop) {
+  return std::atomic_ref<uint32_t>(*const_cast<uint32_t*>(stop)).load(std::memory_order_acquire) !=
+         0;
+}
+
 struct HostEvent {
   std::mutex mutex;
   std::condition_variable changed;
@@ -267,6 +272,7 @@ StatusOr<std::chrono::nanoseconds> HostGpu::Elapsed(EventHandle from, EventHandl
 
 Status HostGpu::LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
                              StreamHandle stream) {
+  if (launches_left_-- <= 0) return Status(StatusCode::kIoError, "the device is broken");
   Enqueue(stream, HostTask([kind, tables, tiles] {
             switch (kind) {
               case CopyKind::kGather:
@@ -280,8 +286,10 @@ Status HostGpu::LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange 
   return Status();
 }
 
-Status HostGpu::LaunchSignal(const FlagList& list, uint64_t value, StreamHandle stream) {
-  Enqueue(stream, HostTask([list, value] {
+Status HostGpu::LaunchSignal(const FlagList& list, uint64_t value, const uint32_t* stop,
+                             StreamHandle stream) {
+  Enqueue(stream, HostTask([list, value, stop] {
+            if (IsStopped(stop)) return;
             for (uint32_t i = 0; i < list.count; ++i) {
               std::atomic_ref<uint64_t>(*list.flags[i]).store(value, std::memory_order_release);
             }
@@ -294,9 +302,7 @@ Status HostGpu::LaunchAwait(const FlagList& list, uint64_t value, const uint32_t
   Enqueue(stream, HostTask([list, value, stop] {
             for (uint32_t i = 0; i < list.count; ++i) {
               const std::atomic_ref<uint64_t> flag(*list.flags[i]);
-              const std::atomic_ref<uint32_t> stopped(*const_cast<uint32_t*>(stop));
-              while (flag.load(std::memory_order_acquire) < value &&
-                     stopped.load(std::memory_order_acquire) == 0) {
+              while (flag.load(std::memory_order_acquire) < value && !IsStopped(stop)) {
                 std::this_thread::sleep_for(kPollInterval);
               }
             }

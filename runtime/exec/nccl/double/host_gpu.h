@@ -45,6 +45,9 @@ class HostGpu final : public GpuRuntime {
   HostGpu(HostMachine* machine, const GpuIdentity& identity)
       : machine_(*machine), identity_(identity) {}
 
+  // Copies after the next `launch_count` cannot be launched: the device is broken.
+  void BreakAfter(int64_t launch_count) { launches_left_ = launch_count; }
+
   GpuIdentity identity() const override { return identity_; }
   Status MakeCurrent() override { return Status(); }
   StatusOr<uint8_t*> Allocate(int64_t bytes) override;
@@ -70,13 +73,15 @@ class HostGpu final : public GpuRuntime {
   StatusOr<std::chrono::nanoseconds> Elapsed(EventHandle from, EventHandle to) override;
   Status LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
                       StreamHandle stream) override;
-  Status LaunchSignal(const FlagList& list, uint64_t value, StreamHandle stream) override;
+  Status LaunchSignal(const FlagList& list, uint64_t value, const uint32_t* stop,
+                      StreamHandle stream) override;
   Status LaunchAwait(const FlagList& list, uint64_t value, const uint32_t* stop,
                      StreamHandle stream) override;
 
  private:
   HostMachine& machine_;
   const GpuIdentity identity_;
+  int64_t launches_left_ = INT64_MAX;
 };
 
 // One piece of work of a stream: a small function object that is copied bit by bit.

@@ -111,6 +111,7 @@ thread_local std::vector<HostComm*> group_comms;
 StatusOr<bool> HostComm::IsPending() {
   const std::lock_guard lock(clique_.mutex);
   if (!error_.ok()) return error_;
+  if (stopped_) return false;
   if (clique_.joined < config_.rank_count) return true;
   if (pending_polls_ == 0) return false;
   --pending_polls_;
@@ -166,7 +167,8 @@ void HostComm::Fail(const std::string& what) {
 void HostComm::Run(Group* group) {
   std::unique_lock lock(clique_.mutex);
   const auto deadline = std::chrono::steady_clock::now() + options_.stuck_after;
-  Offer(group);
+  // What failed or was stopped runs nothing more.
+  if (!stopped_ && error_.ok()) Offer(group);
   for (Operation& operation : group->operations) {
     if (operation.state != Operation::State::kOffered) continue;
     // Its other half may be there already, at the head of its queue when it is this one's turn.
