@@ -1,9 +1,11 @@
 #include "compiler/cli/file_system.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -64,6 +66,48 @@ StatusOr<std::string> RealFileSystem::Read(const std::string& path, uint64_t max
   StatusOr<std::string> text = ReadDescriptor(descriptor, max_bytes);
   ::close(descriptor);
   return text;
+}
+
+StatusOr<FileStart> RealFileSystem::ReadStart(const std::string& path, uint64_t bytes) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) {
+    return Status(errno == ENOENT ? StatusCode::kNotFound : StatusCode::kIoError,
+                  "cannot open: " + ErrnoText());
+  }
+  struct stat info {};
+  FileStart start;
+  Status status;
+  if (::fstat(descriptor, &info) != 0 || !S_ISREG(info.st_mode)) {
+    status = Status(StatusCode::kIoError, "not a plain file");
+  } else {
+    start.file_bytes = static_cast<uint64_t>(info.st_size);
+    start.text.resize(std::min(bytes, start.file_bytes));
+  }
+  size_t filled = 0;
+  while (status.ok() && filled < start.text.size()) {
+    const ssize_t got = ::read(descriptor, start.text.data() + filled, start.text.size() - filled);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) status = Status(StatusCode::kIoError, "cannot read: " + ErrnoText());
+    if (got == 0) start.text.resize(filled);  // it has become shorter
+    if (got > 0) filled += static_cast<size_t>(got);
+  }
+  ::close(descriptor);
+  if (!status.ok()) return status;
+  return start;
+}
+
+StatusOr<std::vector<std::string>> RealFileSystem::List(const std::string& path) {
+  DIR* folder = ::opendir(path.c_str());
+  if (folder == nullptr) {
+    return Status(
+        errno == ENOENT || errno == ENOTDIR ? StatusCode::kNotFound : StatusCode::kIoError,
+        "cannot open: " + ErrnoText());
+  }
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(folder)) names.emplace_back(entry->d_name);
+  ::closedir(folder);
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 Status RealFileSystem::Write(const std::string& path, std::span<const uint8_t> bytes) {

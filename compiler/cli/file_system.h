@@ -5,16 +5,26 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "runtime/base/status.h"
 
 namespace reshard {
+
+struct FileStart {
+  std::string text;
+  uint64_t file_bytes = 0;  // of the whole file
+};
 
 class FileSystem {
  public:
   virtual ~FileSystem() = default;
   // The whole file; "-" is standard input. At most `max_bytes`.
   virtual StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) = 0;
+  // The first bytes of a file, at most `bytes`.
+  virtual StatusOr<FileStart> ReadStart(const std::string& path, uint64_t bytes) = 0;
+  // The names in a folder, sorted; kNotFound when `path` is no folder.
+  virtual StatusOr<std::vector<std::string>> List(const std::string& path) = 0;
   // Writes a temporary file beside `path`, then renames it: a reader sees the old or the new file,
   // never a part. "-" is standard output.
   virtual Status Write(const std::string& path, std::span<const uint8_t> bytes) = 0;
@@ -23,6 +33,8 @@ class FileSystem {
 class RealFileSystem final : public FileSystem {
  public:
   StatusOr<std::string> Read(const std::string& path, uint64_t max_bytes) override;
+  StatusOr<FileStart> ReadStart(const std::string& path, uint64_t bytes) override;
+  StatusOr<std::vector<std::string>> List(const std::string& path) override;
   Status Write(const std::string& path, std::span<const uint8_t> bytes) override;
 };
 

@@ -24,6 +24,8 @@ void DeclareImport(CLI::App* app, ImportArgs* args) {
   app->require_subcommand(1);
   AddFormat(app, args, "m2n", "NCCL M2N's benchmark: a model file and a system file",
             &DeclareImportM2n, &RunImportM2n, &args->m2n);
+  AddFormat(app, args, "safetensors", "a Hugging Face model and how a job distributes it",
+            &DeclareImportSafetensors, &RunImportSafetensors, &args->safetensors);
 }
 
 ExitCode RunImport(const ImportArgs& args, FileSystem& files, std::ostream& out,

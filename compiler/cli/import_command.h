@@ -12,6 +12,7 @@
 #include "compiler/cli/file_system.h"
 #include "compiler/cli/import_files.h"
 #include "compiler/cli/import_m2n_command.h"
+#include "compiler/cli/import_safetensors_command.h"
 
 namespace CLI {
 class App;
@@ -21,6 +22,7 @@ namespace reshard {
 
 struct ImportArgs {
   ImportM2nArgs m2n;
+  ImportSafetensorsArgs safetensors;
   size_t max_errors = kDefaultMaxErrors;
   std::function<bool(ImportRun*)> run;  // the format that the command line names
 };

@@ -4,6 +4,9 @@
 #include <utility>
 
 #include "compiler/cli/read_input.h"
+#include "compiler/layout/rank_summary.h"
+#include "compiler/pipeline.h"
+#include "compiler/plan_tools/units.h"
 
 namespace reshard {
 
@@ -16,16 +19,45 @@ std::optional<JsonNode> ReadJsonFile(const std::string& path, ImportRun* run) {
   return root;
 }
 
-bool WriteDocFile(const std::string& path, const JsonDoc& doc, const std::string& what,
-                  ImportRun* run) {
+bool WriteDocFile(const std::string& path, const JsonDoc& doc, ImportRun* run) {
   const std::string text = PrintDoc(doc);
   const Status written =
       run->files.Write(path, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
-  if (!written.ok()) {
-    run->err << ShownPath(path) << ": error: " << written.message() << " [cannot-write]\n";
-    return false;
+  if (written.ok()) return true;
+  run->err << ShownPath(path) << ": error: " << written.message() << " [cannot-write]\n";
+  return false;
+}
+
+bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& layouts,
+                         ImportRun* run) {
+  std::vector<InputFile> files;
+  for (const auto& [path, doc] : layouts) files.push_back({ShownPath(path), PrintDoc(doc)});
+  std::vector<LayoutSpec> specs;
+  if (!ReadLayouts(std::move(files), &run->diags, &run->sources, &specs)) return false;
+  const LayoutSpec* source = nullptr;
+  const LayoutSpec* destination = nullptr;
+  for (const LayoutSpec& spec : specs) {
+    (spec.side == Side::kSource ? source : destination) = &spec;
   }
-  if (path != "-") run->out << ShownPath(path) << ": " << what << "\n";
+  ResolvedLayouts resolved;
+  if (!ResolveLayouts(source, destination, &run->diags, &resolved)) return false;
+  int64_t tensors = 0;
+  for (const SuperTensor& super : resolved.table.supers) tensors += super.tensor_count();
+  for (size_t i = 0; i < specs.size(); ++i) {
+    const bool is_source = specs[i].side == Side::kSource;
+    const std::vector<RankStorage> ranks =
+        SummarizeRanks(is_source ? resolved.source : resolved.destination);
+    int64_t params = 0;
+    int64_t bytes = 0;
+    for (const RankStorage& rank : ranks) {
+      params += rank.params;
+      bytes += rank.bytes;
+    }
+    run->out << ShownPath(layouts[i].first) << ": " << (is_source ? "source" : "destination")
+             << ", " << FormatCount(static_cast<int64_t>(ranks.size())) << " ranks, "
+             << FormatCount(tensors) << " tensors in " << FormatCount(params) << " params of "
+             << FormatBytes(bytes) << "\n";
+  }
   return true;
 }
 

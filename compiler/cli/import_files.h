@@ -5,6 +5,8 @@
 #include <optional>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "compiler/cli/file_system.h"
 #include "compiler/diag/diagnostics.h"
@@ -26,10 +28,14 @@ struct ImportRun {
 // read, in run.diags where it is not JSON.
 std::optional<JsonNode> ReadJsonFile(const std::string& path, ImportRun* run);
 
-// Writes the document, and says so on run.out unless it is standard output ("-") itself: the path
-// and `what` it is. False after an error on run.err.
-[[nodiscard]] bool WriteDocFile(const std::string& path, const JsonDoc& doc,
-                                const std::string& what, ImportRun* run);
+// Writes the document; "-" is standard output. False after an error on run.err.
+[[nodiscard]] bool WriteDocFile(const std::string& path, const JsonDoc& doc, ImportRun* run);
+
+// Reads the layouts that were written at these paths (both sides, or one) as the compiler does, and
+// says on run.out what they hold. False after an error in run.diags: an import that cannot be right
+// is an error with the place in the file written.
+[[nodiscard]] bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& layouts,
+                                       ImportRun* run);
 
 }  // namespace reshard
 

@@ -53,10 +53,16 @@ bool RunImportM2n(const ImportM2nArgs& args, ImportRun* run) {
   if (!model || !system || !ImportM2n(*model, *system, args.machine, &run->diags, &job)) {
     return false;
   }
-  const std::string folder = args.folder + "/";
-  return WriteDocFile(folder + "train.json", job.train, "the source layout", run) &&
-         WriteDocFile(folder + "infer.json", job.infer, "the destination layout", run) &&
-         WriteDocFile(folder + "topo.json", job.topo, "the topology", run);
+  const std::string train = args.folder + "/train.json";
+  const std::string infer = args.folder + "/infer.json";
+  const std::string topo = args.folder + "/topo.json";
+  if (!WriteDocFile(train, job.train, run) || !WriteDocFile(infer, job.infer, run) ||
+      !WriteDocFile(topo, job.topo, run) ||
+      !CheckWrittenLayouts({{train, job.train}, {infer, job.infer}}, run)) {
+    return false;
+  }
+  run->out << ShownPath(topo) << ": topology\n";
+  return true;
 }
 
 }  // namespace reshard
