@@ -45,6 +45,16 @@ class RankTransport {
   virtual Status Send(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) = 0;
   // Starts to receive the message of (peer, step). At most one exists per (peer, step).
   virtual Status Receive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) = 0;
+  // A Receive with these arguments will follow, and the bytes at `arena_offset` are free already:
+  // a transport may let the peer begin. Nothing waits for the message before its Receive.
+  virtual Status ExpectReceive(uint32_t peer, uint64_t step, int64_t arena_offset,
+                               int64_t extent) {
+    (void)peer, (void)step, (void)arena_offset, (void)extent;
+    return Status();
+  }
+  // Moves on what has been started. Called between copies, for transports that move bytes only
+  // while they are called.
+  virtual Status Progress() { return Status(); }
   // Waits for every Send and Receive of `step`. Tells `record`, unless null, whom it waited for and
   // how long (ExecutionRecord::AddWait).
   virtual Status FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) = 0;

@@ -33,6 +33,7 @@ class HostEngine final : public ExecutionEngine {
   Status RunRound(size_t position, bool* packed);
   Status AwaitSlot(const PreparedRound& round);
   Status Pack(const PreparedRound& round);
+  Status ExpectReceives(const PreparedRound& round);
   Status StartMessages(const PreparedRound& round);
   Status CopyOut(const PreparedRound& round);
   uint64_t StepOf(uint32_t round) const { return base_step_ + round + 1; }
@@ -117,7 +118,10 @@ Status HostEngine::RunRound(size_t position, bool* packed) {
   record_->SetRoundsCopied(position + 1);
   // Only the next round has the other pack slot for certain.
   *packed = position + 1 < rounds.size() && rounds[position + 1].round == round.round + 1;
-  if (*packed) RESHARD_RETURN_IF_ERROR(Pack(rounds[position + 1]));
+  if (*packed) {
+    RESHARD_RETURN_IF_ERROR(Pack(rounds[position + 1]));
+    RESHARD_RETURN_IF_ERROR(ExpectReceives(rounds[position + 1]));
+  }
   const uint64_t step = StepOf(round.round);
   if (round.first_send != round.send_end || round.first_receive != round.receive_end) {
     const Clock::time_point begin = Clock::now();
@@ -146,8 +150,19 @@ Status HostEngine::Pack(const PreparedRound& round) {
   for (uint32_t p = round.first_pack; p < round.pack_end; ++p) {
     const PreparedPack& pack = program_->packs[p];
     program_->gathers.Gather(pack.copies, transport_->arena() + pack.arena_offset);
+    RESHARD_RETURN_IF_ERROR(transport_->Progress());
   }
   Note(Stage::kPack, round.round, kNoId, 0, begin);
+  return Status();
+}
+
+// The receive slot of the next round is free once it has been packed for.
+Status HostEngine::ExpectReceives(const PreparedRound& round) {
+  for (uint32_t r = round.first_receive; r < round.receive_end; ++r) {
+    const PreparedMessage& message = program_->receives[r];
+    RESHARD_RETURN_IF_ERROR(transport_->ExpectReceive(message.peer, StepOf(round.round),
+                                                      message.arena_offset, message.extent));
+  }
   return Status();
 }
 
@@ -184,6 +199,7 @@ Status HostEngine::CopyOut(const PreparedRound& round) {
     }
     program_->scatters.Scatter(read.copies, arena + read.lander_offset);
     Note(Stage::kCopy, read.round, read.lander, program_->scatters.Bytes(read.copies), begin);
+    RESHARD_RETURN_IF_ERROR(transport_->Progress());
   }
   return transport_->PublishReads(base_step_ + round.reads_done_below);
 }

@@ -1,0 +1,537 @@
+#include "runtime/exec/mpi/mpi_transport.h"
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "runtime/exec/mpi/chunked_messages.h"
+#include "runtime/exec/mpi/culprit_search.h"
+#include "runtime/exec/mpi/mpi_exchange.h"
+#include "runtime/exec/mpi/mpi_support.h"
+#include "runtime/exec/mpi/notices.h"
+#include "runtime/exec/prepared_program.h"
+#include "runtime/exec/stats.h"
+
+namespace reshard {
+namespace {
+
+constexpr int kHelloTag = 3;
+constexpr int kDataTag = 4;
+constexpr int kNoticeTag = 5;
+// How long a rank that has failed tries to tell the others.
+constexpr std::chrono::milliseconds kAbortLinger{200};
+
+using Clock = std::chrono::steady_clock;
+
+std::string RankText(uint32_t rank) { return "rank " + std::to_string(rank); }
+
+// Whom a wait is for, and what that one has not done.
+struct Awaited {
+  int member = 0;
+  std::string_view what;  // " did not send its message of step "
+};
+
+class MpiTransport final : public RankTransport {
+ public:
+  MpiTransport(const MpiTransportSpec& spec, std::unique_ptr<SharedSegment> segment);
+  ~MpiTransport() override;
+  Status Connect(const MpiTransportSpec& spec, Deadline deadline);
+
+  uint8_t* arena() override { return segment_->arena(); }
+  int64_t arena_bytes() const override { return segment_->address().arena_bytes; }
+  Status Send(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) override;
+  Status Receive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) override;
+  Status ExpectReceive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) override;
+  Status Progress() override { return Poll(nullptr); }
+  Status FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) override;
+  Status PublishLanded(uint64_t step) override;
+  StatusOr<const uint8_t*> AwaitLanded(uint32_t lander, uint64_t step, Deadline deadline) override;
+  Status PublishReads(uint64_t step) override;
+  Status AwaitReads(uint32_t reader, uint64_t step, Deadline deadline) override;
+  void Abort(const Status& reason) override;
+
+ private:
+  struct Credit {
+    int member = 0;
+    uint64_t step = 0;
+    int64_t bytes = 0;
+  };
+  struct Expected {
+    int member = 0;
+    uint64_t step = 0;
+    int64_t arena_offset = 0;
+    int64_t extent = 0;
+    bool operator==(const Expected&) const = default;
+  };
+
+  StatusOr<int> MemberOf(uint32_t rank) const;
+  StatusOr<size_t> NeighbourOf(uint32_t rank) const;
+  Status CheckArena(int64_t offset, int64_t extent) const;
+  Status ExchangeHello(const std::vector<int>& members, Deadline deadline);
+  std::string MembersText(const std::vector<int>& members) const;
+
+  Status Poll(bool* moved);
+  Status HandleNotice(int sender, const Notice& notice);
+  Status UseCredit(const Credit& credit, OutgoingMessage* message);
+  // Waits until done() or the deadline; whom() says for whom.
+  template <class Done, class Whom>
+  Status Await(uint64_t step, Deadline deadline, ExecutionRecord* record, Done done, Whom whom);
+  Status SearchCulprit(const Awaited& awaited);
+  Status TimeoutStatus(const Awaited& awaited, uint64_t step) const;
+  // Tells all that this rank is connected to; `failed` is the member that failed first.
+  void SpreadAbort(int failed, const Status& reason, int except);
+  void TakeForeignAbort();
+
+  const MPI_Comm comm_;
+  int own_member_ = 0;
+  const std::vector<uint32_t> ranks_of_members_;
+  std::vector<std::pair<uint32_t, int>> members_by_rank_;
+  std::unique_ptr<SharedSegment> segment_;
+  std::unique_ptr<DomainLinks> links_;
+  std::unique_ptr<ChunkedSends> sends_;
+  std::unique_ptr<ChunkedReceives> receives_;
+  std::unique_ptr<Notices> notices_;
+  std::vector<int> connected_;      // peers and neighbours, rising
+  std::vector<Credit> credits_;     // for messages that are not yet to be sent
+  std::vector<Expected> expected_;  // receives posted before their time
+
+  int waits_for_ = -1;  // member
+  CulpritSearch search_;
+  Status failure_;  // what every call returns from then on
+  std::atomic<std::thread::id> caller_{};
+  std::mutex foreign_mutex_;
+  Status foreign_abort_;  // by another thread; guarded by foreign_mutex_
+  std::atomic<bool> has_foreign_abort_{false};
+};
+
+MpiTransport::MpiTransport(const MpiTransportSpec& spec, std::unique_ptr<SharedSegment> segment)
+    : comm_(spec.comm),
+      own_member_(0),
+      ranks_of_members_(spec.engine->ranks_of_members.begin(), spec.engine->ranks_of_members.end()),
+      segment_(std::move(segment)),
+      search_(0) {
+  for (size_t m = 0; m < ranks_of_members_.size(); ++m) {
+    members_by_rank_.emplace_back(ranks_of_members_[m], static_cast<int>(m));
+    if (ranks_of_members_[m] == spec.engine->rank) own_member_ = static_cast<int>(m);
+  }
+  std::sort(members_by_rank_.begin(), members_by_rank_.end());
+  search_ = CulpritSearch(own_member_);
+}
+
+MpiTransport::~MpiTransport() {
+  bool busy = false;
+  if (sends_) busy = sends_->Abandon();
+  if (receives_) busy = receives_->Abandon() || busy;
+  if (notices_ && notices_->Abandon()) (void)notices_.release();
+  // MPI may still read from or write into them.
+  if (busy) {
+    (void)segment_.release();
+    (void)links_.release();
+    (void)receives_.release();
+  }
+}
+
+StatusOr<int> MpiTransport::MemberOf(uint32_t rank) const {
+  const auto found =
+      std::lower_bound(members_by_rank_.begin(), members_by_rank_.end(), std::pair(rank, 0));
+  if (found != members_by_rank_.end() && found->first == rank && found->second != own_member_) {
+    return found->second;
+  }
+  return Status(StatusCode::kInvalidArgument,
+                RankText(rank) + " is no peer of " +
+                    RankText(ranks_of_members_[static_cast<size_t>(own_member_)]));
+}
+
+StatusOr<size_t> MpiTransport::NeighbourOf(uint32_t rank) const {
+  for (size_t n = 0; n < links_->size(); ++n) {
+    if (links_->neighbour(n).rank == rank) return n;
+  }
+  return Status(StatusCode::kInvalidArgument, RankText(rank) + " is not of this domain");
+}
+
+std::string MpiTransport::MembersText(const std::vector<int>& members) const {
+  std::vector<uint32_t> ranks;
+  for (int member : members) ranks.push_back(ranks_of_members_[static_cast<size_t>(member)]);
+  std::sort(ranks.begin(), ranks.end());
+  std::string text = ranks.size() == 1 ? "rank" : "ranks";
+  for (size_t r = 0; r < ranks.size(); ++r)
+    text += (r == 0 ? " " : ", ") + std::to_string(ranks[r]);
+  return text;
+}
+
+Status MpiTransport::Connect(const MpiTransportSpec& spec, Deadline deadline) {
+  const PreparedProgram& program = *spec.engine->program;
+  std::vector<DomainLinks::Neighbour> neighbours;
+  for (uint32_t rank : program.neighbours) {
+    const StatusOr<int> member = MemberOf(rank);
+    if (!member.ok()) return member.status();
+    neighbours.push_back({rank, *member});
+    connected_.push_back(*member);
+  }
+  for (uint32_t rank : program.Peers()) {
+    const StatusOr<int> member = MemberOf(rank);
+    if (!member.ok()) return member.status();
+    connected_.push_back(*member);
+  }
+  std::sort(connected_.begin(), connected_.end());
+  connected_.erase(std::unique(connected_.begin(), connected_.end()), connected_.end());
+
+  std::vector<int> late;
+  StatusOr<std::unique_ptr<DomainLinks>> links = DomainLinks::Connect(
+      *spec.engine, comm_, neighbours, spec.links, segment_.get(), deadline, &late);
+  if (!links.ok()) {
+    if (late.empty()) return links.status();
+    return Status(links.status().code(), MembersText(late) + " of this domain did not connect");
+  }
+  links_ = *std::move(links);
+  uint32_t sends = 0;
+  uint32_t receives = 0;
+  for (const PreparedRound& round : program.rounds) {
+    sends = std::max(sends, round.send_end - round.first_send);
+    receives = std::max(receives, round.receive_end - round.first_receive);
+  }
+  sends_ = std::make_unique<ChunkedSends>(comm_, sends + links_->max_sends());
+  receives_ = std::make_unique<ChunkedReceives>(comm_, 2 * receives + links_->max_receives());
+  notices_ = std::make_unique<Notices>(comm_, kNoticeTag, spec.number, 4 * connected_.size() + 8);
+  credits_.reserve(2 * connected_.size());
+  expected_.reserve(receives);
+  links_->Use(sends_.get(), receives_.get(), notices_.get());
+  RESHARD_RETURN_IF_ERROR(notices_->Start());
+  return ExchangeHello(connected_, deadline);
+}
+
+// A first message each way: connections are made now, and not in the first round.
+Status MpiTransport::ExchangeHello(const std::vector<int>& members, Deadline deadline) {
+  auto hello = std::make_unique<std::vector<uint8_t>>(2 * members.size(), uint8_t{1});
+  std::vector<ExchangePart> parts;
+  for (size_t m = 0; m < members.size(); ++m) {
+    parts.push_back(
+        {members[m], std::span(*hello).subspan(2 * m, 1), std::span(*hello).subspan(2 * m + 1, 1)});
+  }
+  std::vector<int> late;
+  Status status = Exchange(comm_, kHelloTag, parts, deadline, &late);
+  if (status.ok()) return status;
+  (void)hello.release();
+  return late.empty() ? status : Status(status.code(), MembersText(late) + " did not connect");
+}
+
+Status MpiTransport::CheckArena(int64_t offset, int64_t extent) const {
+  const int64_t total = segment_->address().arena_bytes;
+  if (offset >= 0 && extent >= 0 && offset <= total && extent <= total - offset) return Status();
+  return Status(StatusCode::kInvalidArgument, "bytes " + std::to_string(offset) + " + " +
+                                                  std::to_string(extent) + " leave the arena of " +
+                                                  std::to_string(total) + " bytes");
+}
+
+Status MpiTransport::UseCredit(const Credit& credit, OutgoingMessage* message) {
+  if (credit.bytes != message->bytes) {
+    const uint32_t peer = ranks_of_members_[static_cast<size_t>(credit.member)];
+    return Status(StatusCode::kCorruptData, RankText(peer) + " expects " +
+                                                std::to_string(credit.bytes) + " bytes in step " +
+                                                std::to_string(credit.step) + ", this rank sends " +
+                                                std::to_string(message->bytes));
+  }
+  message->allowed = true;
+  return Status();
+}
+
+Status MpiTransport::Send(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) {
+  RESHARD_RETURN_IF_ERROR(CheckArena(arena_offset, extent));
+  const StatusOr<int> member = MemberOf(peer);
+  if (!member.ok()) return member.status();
+  if (extent == 0) return Status();
+  OutgoingMessage message;
+  message.member = *member;
+  message.tag = kDataTag;
+  message.step = step;
+  message.data = segment_->arena() + arena_offset;
+  message.bytes = extent;
+  // Every rank begins with another receiver: the next one after itself.
+  const auto members = static_cast<int>(ranks_of_members_.size());
+  message.order = static_cast<uint64_t>((*member - own_member_ + members) % members);
+  const auto credit = std::find_if(credits_.begin(), credits_.end(), [&](const Credit& c) {
+    return c.member == *member && c.step == step;
+  });
+  if (credit != credits_.end()) {
+    RESHARD_RETURN_IF_ERROR(UseCredit(*credit, &message));
+    credits_.erase(credit);
+  }
+  sends_->Add(message);
+  return Poll(nullptr);
+}
+
+Status MpiTransport::ExpectReceive(uint32_t peer, uint64_t step, int64_t arena_offset,
+                                   int64_t extent) {
+  RESHARD_RETURN_IF_ERROR(CheckArena(arena_offset, extent));
+  const StatusOr<int> member = MemberOf(peer);
+  if (!member.ok()) return member.status();
+  if (extent == 0) return Status();
+  RESHARD_RETURN_IF_ERROR(
+      receives_->Add({*member, kDataTag, step, segment_->arena() + arena_offset, extent}));
+  expected_.push_back({*member, step, arena_offset, extent});
+  Notice credit;
+  credit.kind = NoticeKind::kCredit;
+  credit.value = step;
+  credit.bytes = extent;
+  return notices_->Send(*member, credit);
+}
+
+Status MpiTransport::Receive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) {
+  const StatusOr<int> member = MemberOf(peer);
+  if (!member.ok()) return member.status();
+  const auto expected = std::find_if(expected_.begin(), expected_.end(), [&](const Expected& e) {
+    return e.member == *member && e.step == step;
+  });
+  if (expected == expected_.end()) {
+    RESHARD_RETURN_IF_ERROR(ExpectReceive(peer, step, arena_offset, extent));
+    if (extent > 0) expected_.pop_back();
+    return Status();
+  }
+  const bool same = *expected == Expected{*member, step, arena_offset, extent};
+  expected_.erase(expected);
+  if (same) return Status();
+  return Status(StatusCode::kInvalidArgument,
+                "a message from " + RankText(peer) + " was expected elsewhere");
+}
+
+Status MpiTransport::Poll(bool* moved) {
+  caller_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  if (!failure_.ok()) return failure_;
+  if (has_foreign_abort_.load(std::memory_order_acquire)) {
+    TakeForeignAbort();
+    return failure_;
+  }
+  int sender = 0;
+  for (;;) {
+    const StatusOr<const Notice*> notice = notices_->Next(&sender);
+    if (!notice.ok()) return notice.status();
+    if (*notice == nullptr) break;
+    if (moved != nullptr) *moved = true;
+    RESHARD_RETURN_IF_ERROR(HandleNotice(sender, **notice));
+  }
+  const StatusOr<bool> received = receives_->Poll();
+  if (!received.ok()) return received.status();
+  const StatusOr<bool> sent = sends_->Poll();
+  if (!sent.ok()) return sent.status();
+  if (moved != nullptr) *moved = *moved || *received || *sent;
+  return Status();
+}
+
+Status MpiTransport::HandleNotice(int sender, const Notice& notice) {
+  const auto member_count = ranks_of_members_.size();
+  switch (notice.kind) {
+    case NoticeKind::kCredit: {
+      const Credit credit{sender, notice.value, notice.bytes};
+      OutgoingMessage* const message = sends_->Find(sender, kDataTag, notice.value);
+      if (message != nullptr) return UseCredit(credit, message);
+      credits_.push_back(credit);
+      return Status();
+    }
+    case NoticeKind::kReads:
+      links_->OnReads(sender, notice.value);
+      return Status();
+    case NoticeKind::kAbort: {
+      const size_t failed = std::min<size_t>(notice.value, member_count - 1);
+      const std::string text(notice.text.data(),
+                             std::min<size_t>(notice.text_bytes, Notice::kTextBytes));
+      failure_ =
+          Status(StatusCode::kAborted, RankText(ranks_of_members_[failed]) + " failed: " + text);
+      SpreadAbort(static_cast<int>(failed), Status(StatusCode::kAborted, text), sender);
+      return failure_;
+    }
+    case NoticeKind::kAsk: {
+      Notice answer;
+      answer.kind = NoticeKind::kAnswer;
+      answer.value = waits_for_ < 0 ? Notice::kNobody : static_cast<uint64_t>(waits_for_);
+      return notices_->Send(sender, answer);
+    }
+    case NoticeKind::kAnswer:
+      if (notice.value == Notice::kNobody) {
+        search_.Answer(sender, std::nullopt);
+      } else if (notice.value < member_count) {
+        search_.Answer(sender, static_cast<int>(notice.value));
+      }
+      return Status();
+  }
+  return Status(StatusCode::kCorruptData, "a notice of an unknown kind");
+}
+
+template <class Done, class Whom>
+Status MpiTransport::Await(uint64_t step, Deadline deadline, ExecutionRecord* record, Done done,
+                           Whom whom) {
+  RESHARD_RETURN_IF_ERROR(Poll(nullptr));
+  if (done()) return Status();
+  Clock::time_point last = Clock::now();
+  const Clock::time_point search_time = last + (deadline - last) / 2;
+  search_.Reset();
+  IdleWait idle;
+  for (;;) {
+    Awaited awaited = whom();
+    waits_for_ = awaited.member;
+    bool moved = false;
+    const Status polled = Poll(&moved);
+    const bool over = polled.ok() && done();
+    const Clock::time_point now = Clock::now();
+    if (record != nullptr) {
+      record->AddWait(ranks_of_members_[static_cast<size_t>(awaited.member)], now - last);
+    }
+    last = now;
+    if (!polled.ok() || over) {
+      waits_for_ = -1;
+      return polled;
+    }
+    awaited = whom();
+    if (now >= deadline) return TimeoutStatus(awaited, step);
+    if (now >= search_time) RESHARD_RETURN_IF_ERROR(SearchCulprit(awaited));
+    if (moved) {
+      idle.Reset();
+    } else {
+      idle.Pause();
+    }
+  }
+}
+
+Status MpiTransport::SearchCulprit(const Awaited& awaited) {
+  if (!search_.started()) search_.Start(awaited.member);
+  const std::optional<int> next = search_.NextToAsk();
+  if (!next) return Status();
+  Notice ask;
+  ask.kind = NoticeKind::kAsk;
+  return notices_->Send(*next, ask);
+}
+
+Status MpiTransport::TimeoutStatus(const Awaited& awaited, uint64_t step) const {
+  const auto rank_of = [&](int member) {
+    return RankText(ranks_of_members_[static_cast<size_t>(member)]);
+  };
+  std::string text = rank_of(awaited.member) + std::string(awaited.what) + std::to_string(step);
+  if (search_.started()) {
+    const std::string culprit = rank_of(search_.culprit());
+    const bool direct = search_.culprit() == awaited.member;
+    switch (search_.end()) {
+      case CulpritSearch::End::kSilent:
+        text += direct ? ", and does not answer"
+                       : "; it waits, in the end, for " + culprit + ", which does not answer";
+        break;
+      case CulpritSearch::End::kIdle:
+        text += direct ? "" : "; it waits, in the end, for " + culprit;
+        break;
+      case CulpritSearch::End::kCircle:
+        text += "; ranks wait for each other in a circle";
+        break;
+    }
+  }
+  return Status(StatusCode::kTimeout, text);
+}
+
+Status MpiTransport::FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) {
+  return Await(
+      step, deadline, record,
+      [&] {
+        return receives_->FirstMissing(kDataTag, -1, step) == nullptr &&
+               sends_->FirstUnsent(kDataTag, step) == nullptr;
+      },
+      [&]() -> Awaited {
+        const IncomingMessage* const missing = receives_->FirstMissing(kDataTag, -1, step);
+        if (missing != nullptr) return {missing->member, " did not send its message of step "};
+        const OutgoingMessage* const unsent = sends_->FirstUnsent(kDataTag, step);
+        if (unsent != nullptr) return {unsent->member, " did not take its message of step "};
+        return {own_member_, " finished step "};
+      });
+}
+
+Status MpiTransport::PublishLanded(uint64_t step) {
+  RESHARD_RETURN_IF_ERROR(Poll(nullptr));
+  RESHARD_RETURN_IF_ERROR(links_->PublishLanded(step));
+  return Poll(nullptr);
+}
+
+StatusOr<const uint8_t*> MpiTransport::AwaitLanded(uint32_t lander, uint64_t step,
+                                                   Deadline deadline) {
+  const StatusOr<size_t> found = NeighbourOf(lander);
+  if (!found.ok()) return found.status();
+  RESHARD_RETURN_IF_ERROR(Await(
+      step, deadline, nullptr, [&] { return links_->Landed(*found, step); },
+      [&]() -> Awaited {
+        return {links_->neighbour(*found).member, " did not land step "};
+      }));
+  return links_->ArenaOf(*found);
+}
+
+Status MpiTransport::PublishReads(uint64_t step) {
+  RESHARD_RETURN_IF_ERROR(Poll(nullptr));
+  return links_->PublishReads(step);
+}
+
+Status MpiTransport::AwaitReads(uint32_t reader, uint64_t step, Deadline deadline) {
+  const StatusOr<size_t> found = NeighbourOf(reader);
+  if (!found.ok()) return found.status();
+  return Await(
+      step, deadline, nullptr, [&] { return links_->ReadsDone(*found, step); },
+      [&]() -> Awaited {
+        return {links_->neighbour(*found).member, " did not finish reading step "};
+      });
+}
+
+void MpiTransport::SpreadAbort(int failed, const Status& reason, int except) {
+  Notice abort;
+  abort.kind = NoticeKind::kAbort;
+  abort.value = static_cast<uint64_t>(failed);
+  abort.code = static_cast<uint32_t>(reason.code());
+  abort.text_bytes = static_cast<uint32_t>(std::min(reason.message().size(), Notice::kTextBytes));
+  std::copy_n(reason.message().begin(), abort.text_bytes, abort.text.begin());
+  // Whoever cannot be told finds out by a deadline of its own.
+  for (int member : connected_) {
+    if (member != except) (void)notices_->Send(member, abort);
+  }
+  const Clock::time_point end = Clock::now() + kAbortLinger;
+  IdleWait idle;
+  while (Clock::now() < end) {
+    const StatusOr<bool> sent = notices_->AllSent();
+    if (!sent.ok() || *sent) return;
+    idle.Pause();
+  }
+}
+
+void MpiTransport::TakeForeignAbort() {
+  Status reason;
+  {
+    const std::lock_guard lock(foreign_mutex_);
+    reason = foreign_abort_;
+  }
+  const uint32_t rank = ranks_of_members_[static_cast<size_t>(own_member_)];
+  failure_ = Status(StatusCode::kAborted, RankText(rank) + " failed: " + reason.message());
+  SpreadAbort(own_member_, reason, own_member_);
+}
+
+void MpiTransport::Abort(const Status& reason) {
+  {
+    const std::lock_guard lock(foreign_mutex_);
+    if (has_foreign_abort_.load(std::memory_order_relaxed)) return;
+    foreign_abort_ = reason;
+    has_foreign_abort_.store(true, std::memory_order_release);
+  }
+  // The thread that uses MPI tells the others; if it is another one, at its next call.
+  if (caller_.load(std::memory_order_relaxed) == std::this_thread::get_id() && failure_.ok()) {
+    TakeForeignAbort();
+  }
+}
+
+}  // namespace
+
+StatusOr<std::shared_ptr<RankTransport>> MakeMpiTransport(const MpiTransportSpec& spec,
+                                                          Deadline deadline) {
+  StatusOr<std::unique_ptr<SharedSegment>> segment =
+      SharedSegment::Create(spec.engine->arena_bytes);
+  if (!segment.ok()) return segment.status();
+  auto transport = std::make_shared<MpiTransport>(spec, *std::move(segment));
+  RESHARD_RETURN_IF_ERROR(transport->Connect(spec, deadline));
+  return std::shared_ptr<RankTransport>(std::move(transport));
+}
+
+}  // namespace reshard

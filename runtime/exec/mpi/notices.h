@@ -1,0 +1,82 @@
+// Notices: the small messages between ranks beside the weights.
+//
+// A receive for the next ones is always posted, from any rank; nothing that a rank does makes it
+// send more than a few to one other before that one has answered. Each carries the number of its
+// transport, so that what is left of an earlier one is dropped.
+#ifndef RESHARD_RUNTIME_EXEC_MPI_NOTICES_H_
+#define RESHARD_RUNTIME_EXEC_MPI_NOTICES_H_
+
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/base/status.h"
+
+namespace reshard {
+
+enum class NoticeKind : uint32_t {
+  kCredit,  // `value`: step, `bytes`: its message may be sent, it has its place here
+  kReads,   // `value`: PublishReads
+  kAbort,   // `value`: member that failed, `code` and text: why
+  kAsk,     // whom do you wait for?
+  kAnswer,  // `value`: the member that is waited for, or kNobody
+};
+
+struct Notice {
+  static constexpr size_t kTextBytes = 464;
+  static constexpr uint64_t kNobody = UINT64_MAX;
+
+  uint64_t transport = 0;
+  NoticeKind kind = NoticeKind::kCredit;
+  uint32_t code = 0;
+  uint64_t value = 0;
+  int64_t bytes = 0;
+  uint32_t text_bytes = 0;
+  uint32_t reserved = 0;
+  std::array<char, kTextBytes> text{};
+};
+static_assert(sizeof(Notice) == 504 && sizeof(Notice) % 8 == 0);
+
+class Notices {
+ public:
+  // `comm` is used with `tag` by nobody else.
+  Notices(MPI_Comm comm, int tag, uint64_t transport, size_t max_sends);
+  Status Start();
+
+  // Sends a copy. Does not wait.
+  Status Send(int member, const Notice& notice);
+  // The next one that has come, with its sender; null when there is none. Valid until the next
+  // call.
+  StatusOr<const Notice*> Next(int* sender);
+  // Whether all that were sent have left.
+  StatusOr<bool> AllSent();
+  // Ends all receives and gives up sends that have not left; true when there were any.
+  bool Abandon();
+
+ private:
+  static constexpr size_t kReceives = 32;
+  struct Sending {
+    MPI_Request request = MPI_REQUEST_NULL;
+    Notice notice;
+  };
+  Status Post(size_t slot);
+  StatusOr<Sending*> FreeSending();
+
+  const MPI_Comm comm_;
+  const int tag_;
+  const uint64_t transport_;
+  std::vector<std::unique_ptr<Sending>> sends_;  // stay where they are
+  std::vector<Notice> received_;
+  std::vector<MPI_Request> receives_;
+  size_t next_ = 0;      // the receive that was posted first
+  bool repost_ = false;  // the one before it has been handed out
+};
+
+}  // namespace reshard
+
+#endif  // RESHARD_RUNTIME_EXEC_MPI_NOTICES_H_
