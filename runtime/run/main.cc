@@ -2,13 +2,16 @@
 #include <cstdio>
 #include <exception>
 #include <iostream>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "runtime/exec/mpi/mpi_process.h"
 #include "runtime/plan/load_plan.h"
 #include "runtime/plan/verify.h"
 #include "runtime/run/available_memory.h"
+#include "runtime/run/process_run.h"
 #include "runtime/run/run_args.h"
 #include "runtime/run/run_command.h"
 
@@ -24,6 +27,21 @@ reshard::PlanVerdict Verify(const reshard::Plan& plan) {
   return verdict;
 }
 
+reshard::RunExit RunWithMpi(const reshard::RunArgs& args,
+                            const reshard::RunEnvironment& environment) {
+  reshard::StatusOr<std::unique_ptr<reshard::MpiProcess>> process =
+      reshard::MpiProcess::Start({args.timeout, args.shared_memory});
+  if (!process.ok()) {
+    std::cerr << "reshard-run: error: " << process.status() << "\n";
+    return reshard::RunExit::kCannotJudge;
+  }
+  const reshard::ProcessRunResult result =
+      reshard::RunOnProcesses(args, environment, (*process)->backend(), std::cout, std::cerr);
+  // MPI would wait for members that are gone.
+  if (result.together) (*process)->Finish();
+  return result.exit_code;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -36,6 +54,9 @@ int main(int argc, char** argv) {
     environment.load = [](const std::string& path) { return reshard::LoadPlanFile(path, {}); };
     environment.verify = Verify;
     environment.available_memory_bytes = reshard::AvailableMemoryBytes;
+    if (args->backend == reshard::RunBackend::kMpi) {
+      return static_cast<int>(RunWithMpi(*args, environment));
+    }
     return static_cast<int>(reshard::RunCommand(*args, environment, std::cout, std::cerr));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "reshard-run: error: out of memory [limit-exceeded]\n");

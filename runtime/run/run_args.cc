@@ -27,6 +27,7 @@ constexpr char kFooter[] =
     "  reshard-run plan.fb --check\n"
     "  reshard-run plan.fb --check --repeat 3 --json\n"
     "  reshard-run plan.fb --repeat 20 --max-memory 8GB\n"
+    "  mpirun -n 12 reshard-run plan.fb --backend mpi --check\n"
     "\n"
     "Exit status: 0 executed (with --check: every byte is right); 1 the plan is wrong;\n"
     "2 it could not be judged: usage, an unreadable plan, too little memory, a timeout; 3 our bug.";
@@ -44,9 +45,14 @@ std::optional<RunArgs> ParseRunArgs(const std::vector<std::string>& arguments, s
   app.footer(kFooter);
   app.add_option("plan", args.plan, "plan file that reshardc wrote; - is standard input")
       ->required();
-  app.add_option("--backend", backend, "how ranks are connected: loopback, all in this process")
-      ->check(CLI::IsMember({"loopback"}))
+  app.add_option("--backend", backend,
+                 "how ranks are connected: loopback, all in this process; mpi, each is a process "
+                 "that mpirun starts")
+      ->check(CLI::IsMember({"loopback", "mpi"}))
       ->capture_default_str();
+  bool messages = false;
+  app.add_flag("--no-shared-memory", messages,
+               "mpi: ranks of one host and domain exchange by messages too, as between hosts");
   app.add_flag("--check", args.check,
                "write identifying content into all source params and compare every byte of all "
                "destination params");
@@ -70,6 +76,8 @@ std::optional<RunArgs> ParseRunArgs(const std::vector<std::string>& arguments, s
     *exit_code = app.exit(error, out, err) == 0 ? RunExit::kYes : RunExit::kCannotJudge;
     return std::nullopt;
   }
+  args.backend = backend == "mpi" ? RunBackend::kMpi : RunBackend::kLoopback;
+  args.shared_memory = !messages;
   args.timeout = std::chrono::nanoseconds(static_cast<int64_t>(timeout_seconds * 1e9));
   if (max_memory->count() > 0) args.max_memory_bytes = static_cast<int64_t>(max_memory_bytes);
   return args;

@@ -22,8 +22,12 @@ enum class RunExit : int {
   kOurBug = 3,
 };
 
+enum class RunBackend : uint8_t { kLoopback, kMpi };
+
 struct RunArgs {
   std::string plan;
+  RunBackend backend = RunBackend::kLoopback;
+  bool shared_memory = true;  // kMpi: between ranks of one host
   bool check = false;
   bool json = false;
   uint32_t executions = 1;

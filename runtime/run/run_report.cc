@@ -98,7 +98,7 @@ void PrintRunJson(const RunReport& report, std::ostream& out) {
                   {"ranks", plan.ranks.size()},
                   {"rounds", totals.rounds},
                   {"messages", totals.messages}};
-  json["backend"] = "loopback";
+  json["backend"] = report.args->backend == RunBackend::kMpi ? "mpi" : "loopback";
   json["executions"] = result.elapsed.size();
   json["bytes"] = {{"network", totals.network_bytes},
                    {"scaleup", totals.scaleup_bytes},

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -16,8 +14,6 @@
 namespace reshard {
 namespace {
 
-// Wide enough for any element and for vector instructions.
-constexpr int64_t kParamAlignBytes = 64;
 // What the tables about one param take beside its bytes, generously.
 constexpr int64_t kParamOverheadBytes = 512;
 
@@ -84,17 +80,15 @@ std::optional<int64_t> AddFamily(const Plan& plan, const PlanFamily& family, int
 
 }  // namespace
 
-void LoopbackJob::FreeDelete::operator()(uint8_t* block) const { std::free(block); }
-
 StatusOr<LoopbackMemory> LoopbackMemoryOf(const Plan& plan) {
   LoopbackMemory memory;
   const Status too_large(StatusCode::kLimitExceeded, "the plan's params have more than 2^63 bytes");
   for (const PlanFamily& family : plan.families) {
     int64_t& side =
         family.side == PlanSide::kSource ? memory.source_bytes : memory.destination_bytes;
-    const std::optional<int64_t> padded = CheckedAdd(family.bytes, kParamAlignBytes);
+    const std::optional<int64_t> padded = CheckedAdd(family.bytes, ParamBuffers::kAlignBytes);
     const std::optional<int64_t> bytes =
-        padded ? AddFamily(plan, family, *padded / kParamAlignBytes * kParamAlignBytes, side)
+        padded ? AddFamily(plan, family, *padded / ParamBuffers::kAlignBytes * ParamBuffers::kAlignBytes, side)
                : std::nullopt;
     const std::optional<int64_t> tables =
         AddFamily(plan, family, kParamOverheadBytes, memory.table_bytes);
@@ -127,31 +121,16 @@ StatusOr<std::unique_ptr<LoopbackJob>> LoopbackJob::Create(const Plan& plan,
 }
 
 std::span<const LoopbackParam> LoopbackJob::params_of(size_t rank_index) const {
-  return std::span(params_).subspan(first_param_[rank_index],
-                                    first_param_[rank_index + 1] - first_param_[rank_index]);
+  return params().subspan(first_param_[rank_index],
+                          first_param_[rank_index + 1] - first_param_[rank_index]);
 }
 
 Status LoopbackJob::AllocateParams() {
   for (const PlanRank& rank : plan_.ranks) {
-    first_param_.push_back(params_.size());
-    for (ExpectedParam& spec : ParamsOfRank(plan_, rank.rank)) {
-      // A block of its own each, so that tools see an access beyond it; never empty.
-      const int64_t blocks = spec.bytes / kParamAlignBytes + 1;
-      std::unique_ptr<uint8_t, FreeDelete> block(static_cast<uint8_t*>(std::aligned_alloc(
-          static_cast<size_t>(kParamAlignBytes), static_cast<size_t>(blocks * kParamAlignBytes))));
-      if (!block) {
-        return Status(StatusCode::kLimitExceeded, "no memory for '" + spec.name + "' of rank " +
-                                                      std::to_string(rank.rank) + ", " +
-                                                      std::to_string(spec.bytes) + " bytes");
-      }
-      const std::span bytes(block.get(), static_cast<size_t>(spec.bytes));
-      std::memset(bytes.data(), kUnsetByte, bytes.size());
-      params_.push_back({rank.rank, spec.side, spec.family, spec.instance, spec.external,
-                         std::move(spec.name), bytes});
-      blocks_.push_back(std::move(block));
-    }
+    first_param_.push_back(params().size());
+    RESHARD_RETURN_IF_ERROR(params_.Add(plan_, rank.rank));
   }
-  first_param_.push_back(params_.size());
+  first_param_.push_back(params().size());
   return Status();
 }
 

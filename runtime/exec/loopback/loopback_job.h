@@ -10,13 +10,13 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "runtime/base/status.h"
 #include "runtime/exec/bindings.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/loopback/loopback_backend.h"
+#include "runtime/exec/loopback/param_buffers.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -25,17 +25,6 @@ struct LoopbackOptions {
   // How long one wait for another rank may last.
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
   uint32_t executions = 1;  // of RunLoopback
-};
-
-// The buffer of one param of one rank.
-struct LoopbackParam {
-  uint32_t rank = 0;
-  PlanSide side = PlanSide::kSource;
-  uint32_t family = 0;
-  int64_t instance = 0;
-  bool external = false;  // exists, but the plan must not touch it
-  std::string name;
-  std::span<uint8_t> bytes;
 };
 
 // Bytes that a job of this plan allocates, computed from the plan before anything is allocated.
@@ -62,9 +51,8 @@ class LoopbackJob {
                                                        const LoopbackOptions& options);
   ~LoopbackJob();
 
-  // By (rank, family, instance). All bytes are kUnsetByte until somebody writes them.
-  static constexpr uint8_t kUnsetByte = 0xA5;
-  std::span<const LoopbackParam> params() const { return params_; }
+  // By (rank, family, instance).
+  std::span<const LoopbackParam> params() const { return params_.params(); }
   std::span<const LoopbackParam> params_of(size_t rank_index) const;
   size_t rank_count() const { return executors_.size(); }
 
@@ -79,12 +67,8 @@ class LoopbackJob {
   // The result of the rank that failed first, with its name.
   Status FirstFailure(const std::vector<Status>& results) const;
 
-  struct FreeDelete {
-    void operator()(uint8_t* block) const;
-  };
   const Plan& plan_;
-  std::vector<std::unique_ptr<uint8_t, FreeDelete>> blocks_;
-  std::vector<LoopbackParam> params_;
+  ParamBuffers params_;
   std::vector<size_t> first_param_;  // per rank; one more at the end
   std::unique_ptr<LoopbackGroup> group_;
   std::vector<std::unique_ptr<Executor>> executors_;

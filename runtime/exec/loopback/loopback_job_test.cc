@@ -244,7 +244,7 @@ TEST_CASE("hooks see every param; their error ends the run") {
   std::vector<std::string> filled;
   LoopbackHooks hooks;
   hooks.fill = [&](uint32_t, const LoopbackParam& param) {
-    CHECK(param.bytes[0] == LoopbackJob::kUnsetByte);
+    CHECK(param.bytes[0] == ParamBuffers::kUnsetByte);
     filled.push_back(std::to_string(param.rank) + " " + param.name);
   };
   hooks.inspect = [](uint32_t, const LoopbackParam& param) {
