@@ -97,7 +97,11 @@ ExitCode RunReport(const ReportArgs& args, FileSystem& files, std::ostream& out,
     const Plan& plan = one.file.loaded.plan;
     one.verified = VerifyPlan(plan, VerifyOptions{});
     progress.Enter("simulating");
-    if (one.verified.ok()) one.timeline = BuildTimeline(plan);
+    if (one.verified.ok()) {
+      one.timeline = BuildTimeline(plan);
+    } else {
+      one.timeline.failure = "not simulated, because the plan is not proven sound";
+    }
     const std::string& other = &one == &judged.front() ? args.other : args.plan;
     plans.push_back(
         {NameOf(one.path, other), one.file.loaded, one.file.bytes, one.verified, one.timeline});

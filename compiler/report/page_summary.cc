@@ -66,7 +66,8 @@ std::string CertificateHtml(const ReportPlan& report, bool named) {
   const Plan& plan = report.loaded.plan;
   const PlanTotals& totals = plan.header.totals;
   const PlanSummary summary = Summarize(plan);
-  std::string html = named ? Element("p", "of", HtmlText(report.name)) : "";
+  std::string html = named ? Element("h3", "", HtmlText(report.name)) : "";
+  html += VerdictHtml(report);
   html += "<dl class=\"numbers\">" + Number("predicted", FormatNanoseconds(totals.predicted_ns));
   if (totals.bound_ns > 0) {
     html += Number("lower bound", FormatNanoseconds(totals.bound_ns)) +
@@ -96,13 +97,14 @@ std::string NetworkText(const Plan& plan, const PlanSummary& summary) {
     text += ", " +
             FormatRatio(static_cast<double>(totals.network_bytes) /
                         static_cast<double>(summary.needed_network_bytes)) +
-            "x what " + FormatCount(summary.domains_fed) + " domains need";
+            "x what " + FormatCount(summary.domains_fed) +
+            (summary.domains_fed == 1 ? " domain needs" : " domains need");
   }
   return text;
 }
 
 std::string SimulatedText(const Timeline& timeline) {
-  if (!timeline.failure.empty()) return "cannot run on its topology";
+  if (!timeline.failure.empty()) return timeline.failure;
   if (timeline.total_ns == 0) return "not whole, because of its size: see reshardc simulate";
   return FormatNanoseconds(timeline.total_ns);
 }
@@ -163,7 +165,20 @@ std::string FactsHtml(const std::vector<ReportPlan>& plans) {
   return Element("div", "scroll facts", Element("table", "", rows + "</tbody>"));
 }
 
-std::string ChangeTableHtml(const DiffTable& content) {
+// A cell of a table of changes. Numbers stand right, what takes words does not.
+std::string ChangeCellHtml(const std::string& text, bool number) {
+  constexpr size_t kLongestNumber = 28;
+  std::string html = HtmlText(text);
+  if (!number) return Element("td", "name", html);
+  // Numbers of both plans, "1.0 GB -> 2.0 GB".
+  const std::string arrow = HtmlText(" -> ");
+  if (const size_t at = html.find(arrow); at != std::string::npos) {
+    html.replace(at, arrow.size(), " \u2192 ");
+  }
+  return Element("td", text.size() > kLongestNumber ? "" : "number", html);
+}
+
+std::string ChangeRowsHtml(const DiffTable& content) {
   const auto is_number = [&](size_t column) { return content.columns[column][0] == '>'; };
   std::string head;
   for (size_t c = 0; c < content.columns.size(); ++c) {
@@ -175,20 +190,31 @@ std::string ChangeTableHtml(const DiffTable& content) {
   for (size_t r = 0; r < shown; ++r) {
     std::string row;
     for (size_t c = 0; c < content.columns.size(); ++c) {
-      row += Element("td", is_number(c) ? "number" : "name", HtmlText(content.rows[r][c]));
+      row += ChangeCellHtml(content.rows[r][c], is_number(c));
     }
     body += Element("tr", "", row);
   }
-  std::string html = content.title.empty() ? "" : Element("h3", "", HtmlText(content.title));
-  html +=
+  std::string html =
       Element("div", "scroll",
               Element("table", "",
                       Element("thead", "", Element("tr", "", head)) + Element("tbody", "", body)));
   if (shown < content.rows.size()) {
     html += Element("p", "more",
-                    FormatCount(static_cast<int64_t>(content.rows.size() - shown)) + " more");
+                    FormatCount(static_cast<int64_t>(content.rows.size() - shown)) +
+                        " more, see reshardc diff --rows 0");
   }
   return html;
+}
+
+// A section of the diff. What is long and explains the rest is closed at first.
+std::string ChangeTableHtml(DiffSection section, const DiffTable& content) {
+  constexpr size_t kLongTable = 12;
+  const bool main = section == DiffSection::kFigures || section == DiffSection::kTensors;
+  const std::string title = content.title.empty() ? "" : Element("h3", "", HtmlText(content.title));
+  if (main || content.rows.size() <= kLongTable) return title + ChangeRowsHtml(content);
+  return "<details><summary>" + title + " " +
+         FormatCount(static_cast<int64_t>(content.rows.size())) + " rows</summary>" +
+         ChangeRowsHtml(content) + "</details>";
 }
 
 }  // namespace
@@ -207,27 +233,23 @@ std::string TitleHtml(const std::vector<ReportPlan>& plans) {
 }
 
 std::string SummaryHtml(const std::vector<ReportPlan>& plans) {
-  std::string html;
-  for (const ReportPlan& report : plans) {
-    if (plans.size() > 1) html += Element("h3", "", HtmlText(report.name));
-    html += VerdictHtml(report);
-  }
   std::string certificates;
   for (const ReportPlan& report : plans) {
     certificates += CertificateHtml(report, plans.size() > 1);
   }
-  return html + Element("div", "certificates", certificates) + FactsHtml(plans);
+  return Element("div", "certificates", certificates) + FactsHtml(plans);
 }
 
 std::string ChangesHtml(const DiffReport& diff) {
   std::string html = Element("p", "lead", "The plans are " + HtmlText(DiffVerdict(diff)) + ".");
-  for (const GateResult& gate : diff.gates) {
-    html += Element("p", gate.passed ? "verdict sound" : "verdict violated",
-                    "<span>" + HtmlText(gate.gate + ": " + gate.reason) + "</span>");
+  if (const std::string names = RewrittenInputs(diff); !names.empty()) {
+    html += Element("p", "lead", "Written otherwise, with the same meaning: " + HtmlText(names));
   }
   if (!diff.differs()) return html;
   for (const DiffSection section : diff.sections) {
-    if (diff.diff.Differs(section)) html += ChangeTableHtml(TableOf(section, diff.diff));
+    if (diff.diff.Differs(section)) {
+      html += ChangeTableHtml(section, TableOf(section, diff.diff));
+    }
   }
   return html;
 }

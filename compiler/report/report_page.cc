@@ -22,8 +22,8 @@ struct DrawnSection {
 
 constexpr DrawnSection kSections[] = {
     {"traffic", "Who sends to whom",
-     "Bytes from rank to rank: over the network between domains, and copied inside them. Click a "
-     "cell to go into it.",
+     "Bytes from rank to rank: over the network between domains, and copied inside them. Where a "
+     "cell is more than two ranks, a click goes into it.",
      "heat-map"},
     {"nics", "NIC loads",
      "The time that each NIC's bytes take at its full rate, receiving above sending. A domain's "

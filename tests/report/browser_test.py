@@ -130,6 +130,8 @@ class BrowserTest(unittest.TestCase):
               "model.layers.2.mlp.experts.w13_weight at [3, 4, 0]", "4",
               "decoder.layers.0.mlp.experts.linear_fc1.weight3 at [36, 0]"]],
             self.rows("#tensor > .detail > div:last-child"))
+        self.assertIn("reshardc explain small.fb --rank 17 --param model.layers.2.mlp.experts."
+                      "w13_weight --why", self.texts("#tensor .more code"))
         self.type("#tensor input", "3")
         self.assertIn("needs nothing", self.texts("#tensor > .detail > div:last-child")[0])
 

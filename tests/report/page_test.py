@@ -18,7 +18,8 @@ VOID = {"meta", "link"}
 TAGS = {
     "html", "head", "meta", "title", "link", "style", "body", "div", "nav", "a", "header", "p", "h1",
     "h2", "h3", "main", "section", "span", "strong", "dl", "dt", "dd", "svg", "rect", "table", "thead",
-    "tbody", "tr", "th", "td", "code", "noscript", "footer", "kbd", "script", "ul", "li"}
+    "tbody", "tr", "th", "td", "code", "noscript", "footer", "kbd", "script", "ul", "li", "details",
+    "summary"}
 ATTRIBUTES = {
     "lang", "charset", "http-equiv", "content", "name", "rel", "href", "class", "id", "type", "width",
     "height", "viewbox", "preserveaspectratio", "aria-hidden", "aria-label", "aria-labelledby", "scope"}

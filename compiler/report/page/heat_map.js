@@ -2,7 +2,7 @@
 // groups of domains. A click, or Enter, goes into a cell; Escape comes back.
 
 const MOST_CELLS = 64;
-const SHADES = [1, 0.8, 0.62, 0.46, 0.32, 0.2];  // each step is half as much
+const SHADES = [1, 0.72, 0.52, 0.37, 0.26, 0.17];  // each step is half as much
 
 // One side of the map: the sites that send (or receive) anything, domain by domain.
 class MapAxis {
@@ -120,50 +120,71 @@ class HeatMap {
   }
 
   picture() {
-    const left = 112, top = 84;
-    const size = Math.max(7, Math.min(26, Math.floor((940 - left) / Math.max(this.columnParts.length, 8)),
-      Math.floor(900 / Math.max(this.rowParts.length, 8))));
+    const ranks = this.rowParts.some((part) => part.domain) && this.columnParts.some((part) => part.domain);
+    const left = ranks ? 150 : 112, right = 56;
+    const fit = (space, cells) => Math.floor(space / Math.max(cells, 8));
+    const size = Math.max(7, Math.min(26, fit(1060 - left - right, this.columnParts.length), fit(900, this.rowParts.length)));
     this.size = size;
+    const numbered = ranks && size >= 16;
+    const flat = this.labelsFit();
+    const top = (flat ? 16 : 76) + (numbered ? 20 : 0);
     const width = size * this.columnParts.length, height = size * this.rowParts.length;
     const picture = svg('svg', {
-      width: left + width + 1, height: top + height + 1, viewBox: `${-left} ${-top} ${left + width + 1} ${top + height + 1}`,
+      width: left + width + right, height: top + height + 1,
+      viewBox: `${-left} ${-top} ${left + width + right} ${top + height + 1}`,
       tabindex: 0, role: 'application', 'aria-label': 'Bytes from rank to rank. Arrow keys move, Enter goes in, Escape comes back.',
       keydown: (event) => this.key(event),
       pointermove: (event) => this.point(event),
       click: (event) => { this.point(event); this.enter(); },
     });
     picture.append(svg('rect', { class: 'track', x: 0, y: 0, width, height }));
+    const gap = size > 8 ? 1 : 0;
     for (const cell of this.cells.values()) {
       const kind = cell.net >= cell.nvl ? 'net' : 'nvl';
       picture.append(svg('rect', {
-        class: 'cell ' + kind, x: cell.c * size, y: cell.r * size, width: size - (size > 8 ? 1 : 0),
-        height: size - (size > 8 ? 1 : 0), 'fill-opacity': shade(cell[kind], this.most[kind]),
+        class: 'cell ' + kind + (this.opens(cell.r, cell.c) ? ' opens' : ''), x: cell.c * size, y: cell.r * size,
+        width: size - gap, height: size - gap, 'fill-opacity': shade(cell[kind], this.most[kind]),
       }));
     }
     this.rowParts.forEach((part, i) => {
       if (part.boundary) picture.append(svg('line', { class: 'rule', x1: -4, x2: width, y1: i * size, y2: i * size }));
+      if (numbered) picture.append(svg('text', { x: -8, y: (i + 0.5) * size + 4, 'text-anchor': 'end' }, part.short));
     });
     this.columnParts.forEach((part, i) => {
       if (part.boundary) picture.append(svg('line', { class: 'rule', y1: -4, y2: height, x1: i * size, x2: i * size }));
+      if (numbered && size >= 6 * part.short.length) {
+        picture.append(svg('text', { x: (i + 0.5) * size, y: -8, 'text-anchor': 'middle' }, part.short));
+      }
     });
-    this.label(picture, this.rowParts, (i, text) => svg('text', {
-      x: -8, y: (i + 0.5) * size + 4, 'text-anchor': 'end' }, text));
-    this.label(picture, this.columnParts, (i, text) => svg('text', {
-      transform: `translate(${(i + 0.5) * size + 4} -8) rotate(-60)` }, text));
+    const shift = numbered ? 20 : 0;
+    this.label(picture, this.rowParts, 11, (i, text) => svg('text', {
+      class: 'strong', x: -8 - 2 * shift, y: (i + 0.5) * size + 4, 'text-anchor': 'end' }, text));
+    this.label(picture, this.columnParts, 15, (i, text) => svg('text', flat
+      ? { class: 'strong', x: i * size, y: -8 - shift }
+      : { class: 'strong', transform: `translate(${(i + 0.5) * size + 4} ${-8 - shift}) rotate(-60)` }, text));
     this.mark = svg('rect', { class: 'cursor', width: size, height: size, visibility: 'hidden' });
     picture.append(svg('rect', { class: 'frame', x: 0, y: 0, width, height }), this.mark);
     this.svg = picture;
     return el('div', { class: 'map' }, picture);
   }
 
+  // The columns' names have room side by side.
+  labelsFit() {
+    const byRank = this.columnParts.some((part) => part.domain !== undefined);
+    const named = this.columnParts.map((part, i) => ({ i, text: clip((byRank ? part.domain : part.short) || '', 16) }))
+      .filter(({ text }) => text);
+    return named.every(({ i, text }, n) =>
+      n + 1 === named.length || (named[n + 1].i - i) * this.size >= 7 * text.length);
+  }
+
   // Names along an axis, as many as fit: of domains where ranks are shown.
-  label(picture, parts, make) {
+  label(picture, parts, distance, make) {
     const byRank = parts.some((part) => part.domain !== undefined);
     let free = -1;
     parts.forEach((part, i) => {
       if ((byRank && !part.domain) || i * this.size < free) return;
       picture.append(make(i, clip(part.domain || part.short, 16)));
-      free = i * this.size + 11;
+      free = i * this.size + distance;
     });
   }
 
@@ -220,10 +241,15 @@ class HeatMap {
     event.preventDefault();
   }
 
+  // A cell has more in it than two ranks.
+  opens(r, c) {
+    const row = this.rowParts[r], column = this.columnParts[c];
+    return row.end - row.begin > 1 || column.end - column.begin > 1;
+  }
+
   enter() {
-    if (!this.cursor) return;
+    if (!this.cursor || !this.opens(this.cursor.r, this.cursor.c)) return;
     const row = this.rowParts[this.cursor.r], column = this.columnParts[this.cursor.c];
-    if (row.end - row.begin === 1 && column.end - column.begin === 1) return;
     this.way.push({
       rows: [row.begin, row.end], columns: [column.begin, column.end],
       name: row.short + ' → ' + column.short,

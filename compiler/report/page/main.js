@@ -47,6 +47,9 @@ if (models.length > 1) {
 tools.append(themeButton);
 showPlan(models.length - 1);
 addEventListener('hashchange', openAddress);
+addEventListener('beforeprint', () => {
+  document.querySelectorAll('details').forEach((details) => { details.open = true; });
+});
 addEventListener('keydown', (event) => {
   if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || event.target.matches('input')) return;
   event.preventDefault();

@@ -11,8 +11,19 @@ class NicBars {
     this.domains = this.byDomain();
     this.end = Math.max(this.predicted, this.bound, ...this.domains.map((domain) => domain.most), 1);
     this.open = new Set(this.domains.length <= 2 ? this.domains.map((domain) => domain.id) : []);
-    this.root = el('div', {});
+    this.list = el('div', {});
+    this.root = el('div', {}, el('p', { class: 'stat' }, this.busiest()), this.list);
     this.draw(12);
+  }
+
+  // In words: the busiest NIC against the bound and the predicted time.
+  busiest() {
+    const total = plural(this.model.nics.name.length, 'NIC');
+    if (!this.domains.length || !this.domains[0].most) return total + ', and nothing passes them.';
+    const nic = this.domains[0].nics[0], most = this.domains[0].most;
+    return total + '. The busiest is ' + this.model.nics.name[nic] + ', for ' + time(Math.round(most)) +
+      (this.bound >= 1e3 ? ': ' + percent(most / this.bound) + ' of the bound, ' : ': ') +
+      percent(most / this.predicted) + ' of the predicted time.';
   }
 
   busy(nic) { return Math.max(this.out[nic], this.in[nic]); }
@@ -33,7 +44,7 @@ class NicBars {
   }
 
   draw(shown) {
-    this.root.replaceChildren(paged(this.domains.length, shown, (limit) => el('div', { class: 'loads' },
+    this.list.replaceChildren(paged(this.domains.length, shown, (limit) => el('div', { class: 'loads' },
       el('span', { class: 'head' }, 'domain'), this.axis(), el('span', { class: 'head amount' }, 'receives / sends'),
       this.domains.slice(0, limit).map((domain) => this.domainRows(domain)))));
   }

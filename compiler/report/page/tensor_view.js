@@ -24,8 +24,9 @@ class TensorView {
     this.showResults(found.map((tensor) => ({
       name: tensor.name, kind: this.kind(tensor.of), pick: () => this.open(tensor),
     })));
+    const searched = this.index.total > MOST_NAMES ? ' of the first ' + count(MOST_NAMES) + ' names' : '';
     this.results.append(el('p', { class: 'more' }, total === 0 ? 'No tensor has this in its name.'
-      : plural(total, 'tensor') + (total > found.length ? ', the first ' + found.length + ' shown' : '')));
+      : plural(total, 'tensor') + searched + (total > found.length ? ', the first ' + found.length + ' shown' : '')));
   }
 
   // Before anything is asked: the templates.
@@ -103,11 +104,20 @@ class TensorView {
         this.index.ranks(place), el('code', {}, slices(runs)), bytes(amount), this.param(place)])));
   }
 
+  // The command that tells more of one rank's param; not for names that a shell would read otherwise.
+  explain(place) {
+    const param = this.index.paramName(place);
+    if (this.rank === undefined || !/^[\w.\/-]+$/.test(param + this.model.name)) return '';
+    return el('p', { class: 'more' }, 'Which of them sends it, and when: ', el('code', {},
+      'reshardc explain ' + this.model.name + ' --rank ' + this.rank + ' --param ' + param + ' --why'));
+  }
+
   // What each destination place gets, by the source places that hold it.
   origins(tensor) {
     const held = this.index.boxes(tensor, 0);
     const rows = [];
     for (const to of this.index.boxes(tensor, 1)) {
+      if (rows.length >= MOST_PARTS) break;
       if (this.rank !== undefined && !this.index.hasRank(to, this.rank)) continue;
       for (const from of held) rows.push(...this.index.parts(tensor, [from, to]));
     }
@@ -116,10 +126,12 @@ class TensorView {
         : 'Rank ' + this.rank + ' needs nothing of it.'));
       return;
     }
-    this.originTable.replaceChildren(paged(rows.length, 16, (limit) => table(
+    this.originTable.replaceChildren(el('div', {}, paged(rows.length, 16, (limit) => table(
       [['elements'], ['bytes', true], ['needed by'], ['param'], ['held by'], ['param']],
       rows.slice(0, limit).map(({ runs, bytes: amount, places: [from, to] }) => [
         el('code', {}, slices(runs)), bytes(amount), this.index.ranks(to), this.param(to),
-        this.index.ranks(from), this.param(from)]))));
+        this.index.ranks(from), this.param(from)]))),
+      rows.length >= MOST_PARTS && el('p', { class: 'more' }, 'There are more parts; name a rank to see its own.'),
+      this.explain(rows[0].places[1])));
   }
 }

@@ -4,7 +4,8 @@
 // dims are those of the loops first. Places are boxes in these dims, so that a tensor's elements on
 // one side are intersected with those on the other dim by dim.
 
-const MOST_PARTS = 5000;  // of two places, before the rest is left out
+const MOST_PARTS = 5000;  // of a tensor, and of two places: the rest is left out
+const MOST_NAMES = 2e6;  // that are searched
 
 class TensorIndex {
   constructor(json) {
@@ -27,9 +28,10 @@ class TensorIndex {
 
   // All tensors as {of: super, values}, in order, with their names.
   *tensors() {
+    let left = MOST_NAMES;
     for (let of = 0; of < this.supers.length; ++of) {
       const n = loopCount(this.supers[of]);
-      for (let i = 0; i < n; ++i) {
+      for (let i = 0; i < n && left > 0; ++i, --left) {
         const values = unravel(i, this.supers[of].loops);
         yield { of, values, name: instance(this.supers[of].name, values) };
       }
@@ -91,13 +93,13 @@ class TensorIndex {
   // in each of the params: {runs, bytes, places: one per box, moved to where the part begins}.
   parts({ of, values }, boxes) {
     const { dims, shape } = this.supers[of];
+    if (boxes.length === 2 && boxes[0].box.some((a, d) => apart(a, boxes[1].box[d]))) return [];
     const shared = boxes[0].box.map((first, d) => {
       const begin = Math.max(...boxes.map(({ box }) => box[d].begin));
       const end = Math.min(...boxes.map(({ box }) => box[d].begin + box[d].extent));
       return { begin, extent: end - begin, strides: boxes.map(({ box }) => box[d].stride),
         offsets: boxes.map(({ box }) => (begin - box[d].begin) * box[d].stride) };
     });
-    if (shared.some(({ extent }) => extent <= 0)) return [];
     let parts = [{ runs: [], bytes: this.supers[of].bytes, offsets: boxes.map(({ offset }) => offset) }];
     shape.forEach((_, axis) => {
       const own = shared.map((dim, d) => ({ ...dim, weight: dims[2 * d + 1] }))
@@ -184,6 +186,7 @@ function inOrder(text, parts) {
   return true;
 }
 
+const apart = (a, b) => a.begin + a.extent <= b.begin || b.begin + b.extent <= a.begin;
 const add = (a, b) => a.map((value, i) => value + b[i]);
 
 // An axis as runs of indices. Dims, the heaviest first, that continue each other in the tensor and in
@@ -203,7 +206,7 @@ function axisRuns(dims, params) {
     } else {
       runs = Array.from({ length: Math.min(dim.extent, MOST_PARTS) }, (_, i) => runs.map((run) => ({
         ...run, begin: run.begin + i * dim.weight, offsets: add(run.offsets, dim.strides.map((stride) => i * stride)),
-      }))).flat();
+      }))).flat().slice(0, MOST_PARTS);
     }
   }
   return runs;

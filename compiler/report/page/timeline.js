@@ -6,7 +6,8 @@ const TRACKS = [
   ['nvl', 'in', 'NVLink in'], ['nvl', 'out', 'NVLink out'],
 ];
 const ROUND_SHADES = [1, 0.45, 0.75, 0.3];
-const LANE = 9;  // height of a lane; what overlaps in a track lies in lanes
+// What overlaps in a track lies in lanes, which are lower the more there are.
+const laneHeight = (lanes) => lanes === 1 ? 12 : Math.max(3, Math.min(9, 28 / lanes));
 
 class TimelineView {
   constructor(model) {
@@ -21,7 +22,7 @@ class TimelineView {
     this.window = this.windows[0];
     this.domain = this.timeline.domains.find((domain) => this.windows[0].spans.some(
       (span) => this.touches(span, domain))) ?? this.timeline.domains[0];
-    this.picture = el('div', {});
+    this.picture = el('div', { class: 'drawing' });
     this.readout = el('p', { class: 'readout', 'aria-live': 'polite' });
     this.root.append(this.controls(), this.picture, this.readout, this.legend());
     this.draw();
@@ -42,11 +43,10 @@ class TimelineView {
   }
 
   controls() {
-    const rounds = (window) => 'rounds ' + count(window.first_round) + ' to ' + count(window.end_round - 1);
     const pick = (name) => (value) => { this[name] = value; this.draw(); };
     return el('div', { class: 'controls' },
       choice('Domain', this.timeline.domains.map((domain) => [domain, this.model.domainName(domain)]), this.domain, pick('domain')),
-      choice('Show', this.windows.map((window) => [window, rounds(window)]), this.window, pick('window')));
+      choice('Show', this.windows.map((window) => [window, roundsText(window)]), this.window, pick('window')));
   }
 
   legend() {
@@ -92,8 +92,8 @@ class TimelineView {
       picture.append(svg('text', { x: left - 10, y: y + 13, 'text-anchor': 'end' }, track.name));
       track.spans.forEach((span, i) => {
         picture.append(svg('rect', {
-          class: 'span ' + track.kind, x: x(span.begin), y: y + 3 + track.laneOf[i] * LANE,
-          width: Math.max(0.75, x(span.end) - x(span.begin)), height: LANE * (track.lanes === 1 ? 1.3 : 1) - 1,
+          class: 'span ' + track.kind, x: x(span.begin), y: y + 3 + track.laneOf[i] * laneHeight(track.lanes),
+          width: Math.max(0.75, x(span.end) - x(span.begin)), height: laneHeight(track.lanes) - 1,
           'fill-opacity': ROUND_SHADES[span.round % ROUND_SHADES.length],
           pointerenter: () => this.say(span),
         }));
@@ -102,8 +102,8 @@ class TimelineView {
     }
     if (!tracks.length) picture.append(svg('text', { x: left, y: top + 14 }, 'Nothing moves here in these rounds.'));
     this.picture.replaceChildren(picture);
-    this.readout.textContent = this.window.first_round === 0 ? 'From the first round on.'
-      : 'Everything before round ' + count(this.window.first_round) + ' counts as done.';
+    this.readout.textContent = this.model.domainName(this.domain) + ', ' + roundsText(this.window) +
+      (this.window.first_round === 0 ? '.' : '; everything before counts as done.');
   }
 
   say(span) {
@@ -113,7 +113,12 @@ class TimelineView {
   }
 }
 
-function trackHeight(track) { return Math.max(18, track.lanes * LANE + 6); }
+function roundsText(window) {
+  return window.end_round === window.first_round + 1 ? 'round ' + count(window.first_round)
+    : 'rounds ' + count(window.first_round) + ' to ' + count(window.end_round - 1);
+}
+
+function trackHeight(track) { return Math.max(18, track.lanes * laneHeight(track.lanes) + 6); }
 
 // Each span gets the first lane that is free by then.
 function lanesOf(spans) {
