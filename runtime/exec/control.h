@@ -17,6 +17,12 @@ namespace reshard {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
+// `timeout` from now; never, when that cannot be counted.
+inline Deadline DeadlineIn(std::chrono::nanoseconds timeout) {
+  const Deadline now = std::chrono::steady_clock::now();
+  return timeout < Deadline::max() - now ? now + timeout : Deadline::max();
+}
+
 class ControlChannel {
  public:
   virtual ~ControlChannel() = default;

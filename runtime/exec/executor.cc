@@ -14,11 +14,6 @@ namespace {
 
 Status WrongOrder(const char* what) { return Status(StatusCode::kWrongOrder, what); }
 
-Deadline DeadlineIn(std::chrono::nanoseconds timeout) {
-  const Deadline now = std::chrono::steady_clock::now();
-  return timeout < Deadline::max() - now ? now + timeout : Deadline::max();
-}
-
 std::vector<uint32_t> RanksOf(const Plan& plan) {
   std::vector<uint32_t> ranks;
   for (const PlanRank& rank : plan.ranks) ranks.push_back(rank.rank);

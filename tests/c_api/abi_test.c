@@ -1,6 +1,7 @@
 /* The binary interface as a C11 compiler sees it. Sizes, offsets and numbers of a released version
  * are written down here and never change; later versions add at the end. */
 #include <reshard/reshard.h>
+#include <reshard/reshard_nccl.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -31,6 +32,28 @@ NUMBER(RESHARD_DESTINATION, 1);
 NUMBER(RESHARD_LOG_ERROR, 0);
 NUMBER(RESHARD_LOG_INFO, 1);
 NUMBER(RESHARD_HOST_DEVICE, -1);
+
+NUMBER(RESHARD_NCCL_PATH_AUTO, 0);
+NUMBER(RESHARD_NCCL_PATH_DIRECT, 1);
+NUMBER(RESHARD_NCCL_PATH_NCCL, 2);
+SIZE(reshard_nccl_path, 4);
+SIZE(reshard_nccl_id, 128);
+SIZE(reshard_control, 32);
+AT(reshard_control, all_gather, 8);
+AT(reshard_control, user, 16);
+AT(reshard_control, member, 24);
+AT(reshard_control, member_count, 28);
+SIZE(reshard_nccl_options, 72);
+AT(reshard_nccl_options, library, 8);
+AT(reshard_nccl_options, device, 16);
+AT(reshard_nccl_options, path, 20);
+AT(reshard_nccl_options, communicator, 24);
+AT(reshard_nccl_options, id, 32);
+AT(reshard_nccl_options, rank, 40);
+AT(reshard_nccl_options, rank_count, 44);
+AT(reshard_nccl_options, plan, 48);
+AT(reshard_nccl_options, control, 56);
+AT(reshard_nccl_options, timeout_ns, 64);
 
 SIZE(reshard_plan_options, 32);
 AT(reshard_plan_options, expected_digest, 8);

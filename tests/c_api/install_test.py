@@ -8,7 +8,7 @@ import unittest
 
 # Symbols that a program may see, by the header that declares them.
 HEADERS = {
-    "libreshard.so": ["reshard.h"],
+    "libreshard.so": ["reshard.h", "reshard_nccl.h"],
 }
 
 
@@ -93,6 +93,8 @@ class InstallTest(unittest.TestCase):
     def test_the_headers_suit_strict_compilers(self):
         for compiler, flags, header in (("cc", "-std=c11", "reshard.h"),
                                         ("c++", "-std=c++11", "reshard.h"),
+                                        ("cc", "-std=c11", "reshard_nccl.h"),
+                                        ("c++", "-std=c++11", "reshard_nccl.h"),
                                         ("c++", "-std=c++17", "reshard.hpp"),
                                         ("c++", "-std=c++20", "reshard.hpp")):
             with self.subTest(compiler=compiler, flags=flags):

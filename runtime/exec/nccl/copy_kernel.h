@@ -17,9 +17,9 @@
 #include <cstring>
 
 #ifdef __CUDACC__
-#define RESHARD_HOST_DEVICE __host__ __device__
+#define RESHARD_KERNEL_CODE __host__ __device__
 #else
-#define RESHARD_HOST_DEVICE
+#define RESHARD_KERNEL_CODE
 #endif
 
 namespace reshard::nccl {
@@ -49,7 +49,7 @@ inline Divisor MakeDivisor(uint32_t divisor) {
   return {divisor, static_cast<uint32_t>((excess << 32) / divisor + 1), shift};
 }
 
-RESHARD_HOST_DEVICE inline uint32_t Divide(uint32_t dividend, const Divisor& by) {
+RESHARD_KERNEL_CODE inline uint32_t Divide(uint32_t dividend, const Divisor& by) {
   const uint64_t product = static_cast<uint64_t>(dividend) * by.multiplier;
   return (static_cast<uint32_t>(product >> 32) + dividend) >> by.shift;
 }
@@ -88,7 +88,7 @@ struct CopyTables {
 };
 
 template <uint32_t kBytes>
-RESHARD_HOST_DEVICE inline void MoveUnit(uint8_t* to, const uint8_t* from) {
+RESHARD_KERNEL_CODE inline void MoveUnit(uint8_t* to, const uint8_t* from) {
 #ifdef __CUDA_ARCH__
   if constexpr (kBytes == 16) {
     *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(from);
@@ -107,7 +107,7 @@ RESHARD_HOST_DEVICE inline void MoveUnit(uint8_t* to, const uint8_t* from) {
 }
 
 template <uint32_t kBytes>
-RESHARD_HOST_DEVICE inline void ZeroUnit(uint8_t* to) {
+RESHARD_KERNEL_CODE inline void ZeroUnit(uint8_t* to) {
 #ifdef __CUDA_ARCH__
   if constexpr (kBytes == 16) {
     *reinterpret_cast<uint4*>(to) = uint4{0, 0, 0, 0};
@@ -126,7 +126,7 @@ RESHARD_HOST_DEVICE inline void ZeroUnit(uint8_t* to) {
 }
 
 template <uint32_t kBytes, CopyKind kKind>
-RESHARD_HOST_DEVICE inline void CopyUnit(uint8_t* param, uint8_t* message) {
+RESHARD_KERNEL_CODE inline void CopyUnit(uint8_t* param, uint8_t* message) {
   if constexpr (kKind == CopyKind::kGather) {
     MoveUnit<kBytes>(message, param);
   } else if constexpr (kKind == CopyKind::kScatter) {
@@ -137,7 +137,7 @@ RESHARD_HOST_DEVICE inline void CopyUnit(uint8_t* param, uint8_t* message) {
 }
 
 // The first byte of a run in its param.
-RESHARD_HOST_DEVICE inline uint8_t* RunAddress(const CopyNest& nest, const CopyDim* dims,
+RESHARD_KERNEL_CODE inline uint8_t* RunAddress(const CopyNest& nest, const CopyDim* dims,
                                                uint32_t run) {
   int64_t instance = nest.base_instance;
   int64_t position = nest.base_bytes;
@@ -153,7 +153,7 @@ RESHARD_HOST_DEVICE inline uint8_t* RunAddress(const CopyNest& nest, const CopyD
 }
 
 template <uint32_t kBytes, CopyKind kKind>
-RESHARD_HOST_DEVICE inline void CopyUnits(const CopyNest& nest, const CopyDim* dims,
+RESHARD_KERNEL_CODE inline void CopyUnits(const CopyNest& nest, const CopyDim* dims,
                                           const CopyTile& tile, uint32_t thread,
                                           uint32_t thread_count) {
   for (uint32_t part = thread; part < tile.part_count; part += thread_count) {
@@ -170,7 +170,7 @@ RESHARD_HOST_DEVICE inline void CopyUnits(const CopyNest& nest, const CopyDim* d
 // Bytes [0, count) in steps of kBytes after a head that brings both ends to a multiple of it; the
 // lanes of a warp take turns.
 template <uint32_t kBytes, CopyKind kKind>
-RESHARD_HOST_DEVICE inline void CopyAligned(uint8_t* param, uint8_t* message, int64_t count,
+RESHARD_KERNEL_CODE inline void CopyAligned(uint8_t* param, uint8_t* message, int64_t count,
                                             uint32_t lane) {
   const int64_t misaligned = static_cast<int64_t>(reinterpret_cast<uintptr_t>(param) % kBytes);
   int64_t head = misaligned == 0 ? 0 : int64_t{kBytes} - misaligned;
@@ -189,7 +189,7 @@ RESHARD_HOST_DEVICE inline void CopyAligned(uint8_t* param, uint8_t* message, in
 }
 
 template <CopyKind kKind>
-RESHARD_HOST_DEVICE inline void CopyChunk(uint8_t* param, uint8_t* message, int64_t count,
+RESHARD_KERNEL_CODE inline void CopyChunk(uint8_t* param, uint8_t* message, int64_t count,
                                           uint32_t lane) {
   // Ends that differ in these low bits are never aligned together.
   const uintptr_t apart =
@@ -210,7 +210,7 @@ RESHARD_HOST_DEVICE inline void CopyChunk(uint8_t* param, uint8_t* message, int6
 }
 
 template <CopyKind kKind>
-RESHARD_HOST_DEVICE inline void CopyChunks(const CopyNest& nest, const CopyDim* dims,
+RESHARD_KERNEL_CODE inline void CopyChunks(const CopyNest& nest, const CopyDim* dims,
                                            const CopyTile& tile, uint32_t thread,
                                            uint32_t thread_count) {
   const uint32_t warps = thread_count / kWarpThreads;
@@ -229,7 +229,7 @@ RESHARD_HOST_DEVICE inline void CopyChunks(const CopyNest& nest, const CopyDim* 
 
 // What thread `thread` of the block of tile `tile` does. `thread_count` is a multiple of a warp.
 template <CopyKind kKind>
-RESHARD_HOST_DEVICE inline void RunTile(const CopyTables& tables, uint32_t tile, uint32_t thread,
+RESHARD_KERNEL_CODE inline void RunTile(const CopyTables& tables, uint32_t tile, uint32_t thread,
                                         uint32_t thread_count) {
   const CopyTile t = tables.tiles[tile];
   const CopyNest nest = tables.nests[t.nest];

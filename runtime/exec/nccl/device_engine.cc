@@ -202,7 +202,6 @@ Status DeviceEngine::WarmUp(Deadline deadline) {
 }
 
 Status DeviceEngine::Begin(void* stream) {
-  if (stream == nullptr) return Status();
   RESHARD_RETURN_IF_ERROR(spec_.gpu->MakeCurrent());
   return spec_.gpu->Record(caller_ready_, static_cast<StreamHandle>(stream));
 }
@@ -320,7 +319,7 @@ Status DeviceEngine::IssueGroup(const MessageRange& group) {
                  : spec_.comm->Receive(message.data, message.bytes, message.peer, network_);
     if (!status.ok()) break;
   }
-  const Status ended = spec_.comm->End(Clock::now() + timeout_);
+  const Status ended = spec_.comm->End(DeadlineIn(timeout_));
   return status.ok() ? ended : status;
 }
 
@@ -381,7 +380,7 @@ Status DeviceEngine::Poll(Done done) {
     }
     RESHARD_RETURN_IF_ERROR(CheckStopped());
     RESHARD_RETURN_IF_ERROR(spec_.comm->Check());
-    if (Clock::now() >= progress_ + timeout_) return StalledStatus();
+    if (Clock::now() - progress_ >= timeout_) return StalledStatus();
     std::this_thread::sleep_for(kPollInterval);
   }
 }
@@ -493,7 +492,7 @@ std::string DeviceEngine::BlameText() {
   const Status status = spec_.control->AllGather(
       group, std::span(reinterpret_cast<const uint8_t*>(&mine), sizeof(mine)),
       std::span(reinterpret_cast<uint8_t*>(all.data()), all.size() * sizeof(Standing)),
-      Clock::now() + std::min<Clock::duration>(timeout_, kBlameTime));
+      DeadlineIn(std::min<Clock::duration>(timeout_, kBlameTime)));
   if (!status.ok()) return "; asked where they stand: " + status.message();
   const auto last = std::min_element(all.begin(), all.end());
   if (last->mark != kStandingMark || *last == mine) return "";

@@ -88,6 +88,7 @@ class GpuRuntime {
   virtual Status Synchronize(StreamHandle stream) = 0;
   virtual StatusOr<EventHandle> CreateEvent() = 0;
   virtual void DestroyEvent(EventHandle event) = 0;
+  // Null is the legacy stream, as in CUDA.
   virtual Status Record(EventHandle event, StreamHandle stream) = 0;
   // Work that `stream` gets from now on waits for what `event` recorded last, if it ever did.
   virtual Status AwaitEvent(StreamHandle stream, EventHandle event) = 0;

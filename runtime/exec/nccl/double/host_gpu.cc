@@ -241,7 +241,11 @@ Status HostGpu::Record(EventHandle event, StreamHandle stream) {
     const std::lock_guard lock(host->mutex);
     count = ++host->recorded;
   }
-  Enqueue(stream, HostTask([host, count] { host->Finish(count); }));
+  if (stream == nullptr) {
+    host->Finish(count);  // nothing ever runs on the legacy stream
+  } else {
+    Enqueue(stream, HostTask([host, count] { host->Finish(count); }));
+  }
   return Status();
 }
 
