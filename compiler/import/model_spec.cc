@@ -12,6 +12,8 @@ namespace {
 
 constexpr int64_t kMaxLayers = 4096;
 constexpr int64_t kMaxExperts = 65'536;
+// Of a model's experts in all layers: the names of their tensors are gone through.
+constexpr int64_t kMaxExpertsInAll = 1 << 18;
 constexpr int64_t kMaxExtent = int64_t{1} << 32;
 
 // Members of a config.json: keys that are asked for, of any other no notice is taken. null stands
@@ -233,6 +235,12 @@ bool ReadModelSpec(const JsonNode& node, Diagnostics* diags, ModelSpec* out) {
   if (config.Flag("mlp_bias", false)) {
     config.Refuse(DiagnosticCode::kUnsupported, config.Find("mlp_bias")->span,
                   "'mlp_bias' is true, which is not known");
+  }
+  if ((spec.layers - spec.dense_layers) * spec.experts > kMaxExpertsInAll) {
+    config.Refuse(DiagnosticCode::kTooLarge, node.span,
+                  "the model has " + std::to_string(spec.experts) + " experts in each of " +
+                      std::to_string(spec.layers - spec.dense_layers) + " layers, at most " +
+                      std::to_string(kMaxExpertsInAll) + " in all are read");
   }
   *out = spec;
   return config.ok();

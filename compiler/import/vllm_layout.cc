@@ -254,6 +254,11 @@ bool VllmLayout(const ModelSpec& model, const VllmSpec& spec, int64_t rank_base,
                  "with tp, dp and expert parallelism vLLM's all-to-all back end decides how shared "
                  "experts are stored: write \"shared_experts\": \"sharded\" or \"replicated\"");
   }
+  if (spec.pp > model.layers) {
+    diags->Error(DiagnosticCode::kPipelineLayers, spec.span,
+                 "'infer' has pp " + std::to_string(spec.pp) + ", but the model " +
+                     std::to_string(model.layers) + " layers");
+  }
   if (spec.dtype && *spec.dtype != DTypeText(model.dtype)) {
     diags->Error(DiagnosticCode::kDtypeMismatch, spec.span,
                  "'infer' has the dtype " + *spec.dtype + ", the model's config " +
