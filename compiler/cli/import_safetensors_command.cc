@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -30,26 +31,24 @@ struct ModelPlace {
 };
 
 // What the argument means: a folder with an index or with files, an index, or a file.
-bool FindModel(const std::string& path, ImportRun* run, ModelPlace* place) {
+ModelPlace FindModel(const std::string& path, ImportRun* run) {
+  ModelPlace place;
   const StatusOr<std::vector<std::string>> names = run->files.List(path);
   if (!names.ok()) {
-    place->folder = FolderOf(path);
+    place.folder = FolderOf(path);
     if (path.ends_with(".safetensors")) {
-      place->files = {path.substr(place->folder.size())};
+      place.files = {path.substr(place.folder.size())};
     } else {
-      place->index = path;
+      place.index = path;
     }
-    return true;
+    return place;
   }
-  place->folder = path + "/";
+  place.folder = path + "/";
   for (const std::string& name : *names) {
-    if (name == kIndexName) place->index = place->folder + name;
-    if (name.ends_with(".safetensors")) place->files.push_back(name);
+    if (name == kIndexName) place.index = place.folder + name;
+    if (name.ends_with(".safetensors")) place.files.push_back(name);
   }
-  if (place->index || !place->files.empty()) return true;
-  run->err << ShownPath(path) << ": error: the folder has neither " << kIndexName
-           << " nor a .safetensors file [cannot-read]\n";
-  return false;
+  return place;
 }
 
 bool ReadHeader(const std::string& path, ImportRun* run, std::vector<ModelTensor>* tensors) {
@@ -69,9 +68,12 @@ bool ReadHeader(const std::string& path, ImportRun* run, std::vector<ModelTensor
 }
 
 // Index and headers name the same tensors in the same files.
-bool CheckIndex(const SafetensorsIndex& index, const TensorFiles& files, ImportRun* run) {
+bool CheckIndex(const SafetensorsIndex& index, const HfFiles& model, ImportRun* run) {
+  const TensorFiles& files = model.files;
   bool ok = true;
+  std::unordered_set<std::string> listed;
   for (const SafetensorsIndex::Entry& entry : index.entries) {
+    listed.insert(entry.tensor);
     const auto found = files.file_of.find(entry.tensor);
     if (found != files.file_of.end() && files.files[found->second] == entry.file) continue;
     ok = false;
@@ -79,16 +81,22 @@ bool CheckIndex(const SafetensorsIndex& index, const TensorFiles& files, ImportR
                      "'" + entry.file + "' does not hold the tensor '" + entry.tensor +
                          "', which the index says it does");
   }
-  if (ok && index.entries.size() != files.file_of.size()) {
+  for (const ModelTensor& tensor : model.tensors) {
+    if (listed.contains(tensor.name)) continue;
     ok = false;
-    run->diags.Error(DiagnosticCode::kUnsupported, {},
-                     "the files hold " + std::to_string(files.file_of.size()) +
-                         " tensors, but the index lists " + std::to_string(index.entries.size()));
+    run->diags.Error(DiagnosticCode::kUnknownTensor, tensor.span,
+                     "'" + tensor.name + "' is in the file but not in the index");
   }
   return ok;
 }
 
-bool ReadModelFiles(const ModelPlace& place, ImportRun* run, HfFiles* out) {
+bool ReadModelFiles(const std::string& path, const ModelPlace& place, ImportRun* run,
+                    HfFiles* out) {
+  if (!place.index && place.files.empty()) {
+    run->err << ShownPath(path) << ": error: the folder has neither " << kIndexName
+             << " nor a .safetensors file [cannot-read]\n";
+    return false;
+  }
   SafetensorsIndex index;
   out->files.files = place.files;
   if (place.index) {
@@ -111,7 +119,7 @@ bool ReadModelFiles(const ModelPlace& place, ImportRun* run, HfFiles* out) {
                        "'" + tensor.name + "' is in '" + out->files.files[found->second] + "' too");
     }
   }
-  return ok && (!place.index || CheckIndex(index, out->files, run));
+  return ok && (!place.index || CheckIndex(index, *out, run));
 }
 
 // The config: where parallel.json says, relative to itself, else in the model's folder.
@@ -146,10 +154,10 @@ bool RunImportSafetensors(const ImportSafetensorsArgs& args, ImportRun* run) {
   }
   ModelPlace place;
   HfFiles files;
-  if (!args.model.empty() && !FindModel(args.model, run, &place)) return false;
+  if (!args.model.empty()) place = FindModel(args.model, run);
   const std::optional<JsonNode> config = ReadConfig(args, parallel, place, run);
   bool ok = config.has_value();
-  if (!parallel.shapes_from_config) ok = ReadModelFiles(place, run, &files) && ok;
+  if (!parallel.shapes_from_config) ok = ReadModelFiles(args.model, place, run, &files) && ok;
   HfLayouts layouts;
   if (!ok || !ImportHf(*config, parallel, parallel.shapes_from_config ? nullptr : &files,
                        &run->diags, &layouts)) {

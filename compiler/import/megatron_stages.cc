@@ -11,8 +11,8 @@ bool Divides(int64_t layers, int64_t parts, const std::string& what, const std::
              Span span, Diagnostics* diags) {
   if (parts > 0 && layers > 0 && layers % parts == 0) return true;
   diags->Error(DiagnosticCode::kPipelineLayers, span,
-               what + " are " + std::to_string(layers) + " layers, which do not divide over " +
-                   std::to_string(parts) + " " + over);
+               what + " are " + std::to_string(layers) + " layers, expected a multiple of the " +
+                   over + " " + std::to_string(parts));
   return false;
 }
 
@@ -25,10 +25,11 @@ std::optional<StageTable> MegatronStages(int64_t layers, const MegatronSpec& spe
   const int64_t last = spec.last_layers.value_or(0);
   const int64_t middle_stages = spec.pp - (spec.first_layers ? 1 : 0) - (spec.last_layers ? 1 : 0);
   const int64_t middle = layers - first - last;
-  const std::string chunks = "virtual stages (vpp)";
+  const std::string chunks = "number of virtual stages";
   bool ok = true;
   if (middle_stages > 0) {
-    ok = Divides(middle, middle_stages, "outside 'first' and 'last'", "stages", span, diags);
+    ok = Divides(middle, middle_stages, "outside 'first' and 'last'", "number of stages", span,
+                 diags);
     ok = ok && Divides(middle / middle_stages, spec.vpp, "in a stage", chunks, span, diags);
   } else if (middle_stages < 0 || middle != 0) {
     diags->Error(DiagnosticCode::kPipelineLayers, span,

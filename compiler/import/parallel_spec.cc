@@ -345,9 +345,9 @@ bool ReadParallelSpec(const JsonNode& root, Diagnostics* diags, ParallelSpec* ou
   ObjectReader object(root, "the file", diags);
   const JsonNode* format = object.Required("format", JsonNode::Kind::kString);
   const JsonNode* version = object.Required("version", JsonNode::Kind::kNumber);
-  if ((format != nullptr && format->text != "reshard-import/hf-parallel") ||
-      (version != nullptr && version->text != "1")) {
-    diags->Error(DiagnosticCode::kBadFormat, format == nullptr ? root.span : format->span,
+  const bool other = format != nullptr && format->text != "reshard-import/hf-parallel";
+  if (other || (version != nullptr && version->text != "1")) {
+    diags->Error(DiagnosticCode::kBadFormat, other ? format->span : version->span,
                  "expected the format 'reshard-import/hf-parallel', version 1");
     return false;
   }
