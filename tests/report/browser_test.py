@@ -26,7 +26,9 @@ class BrowserTest(unittest.TestCase):
                              ("hostile", plans.hostile_inputs(cls.folder))):
             cls.plans[name] = plans.compile_plan(cls.folder, name + ".fb", inputs)
             plans.report(cls.folder, name + ".html", cls.plans[name])
+        cls.plans["one head"] = plans.compile_plan(cls.folder, "one.fb", plans.SMALL + ["--heads", "1"])
         plans.report(cls.folder, "pair.html", cls.plans["small"], cls.plans["qwen"])
+        plans.report(cls.folder, "heads.html", cls.plans["one head"], cls.plans["small"])
         cls.browser = browser.Browser()
         cls.addClassCleanup(cls.browser.close)
 
@@ -50,7 +52,7 @@ class BrowserTest(unittest.TestCase):
             "box.dispatchEvent(new Event('input'))", selector, text)
 
     def test_pages_load_without_a_word_in_the_console(self):
-        for name in ("small", "qwen", "hostile", "pair", "large"):
+        for name in ("small", "qwen", "hostile", "pair", "heads", "large"):
             with self.subTest(name):
                 self.open(name)
                 self.assertEqual([], self.browser.log())
@@ -188,6 +190,31 @@ class BrowserTest(unittest.TestCase):
         amount = re.search(r'\b0 -> 16 \[label="(.*)"\]', dot).group(1)
         self.assertRegex(self.texts("#heat-map .readout")[0],
                          r"^rank 0, GPU 0 of train0 to rank 16, GPU 0 of infer0: " + amount)
+
+    def network_pairs(self, plan):
+        dot = plans.reshardc("show", self.plans[plan], "--dot", "ranks").decode()
+        return {(int(sender), int(receiver)): amount for sender, receiver, amount in
+                re.findall(r'\b(\d+) -> (\d+) \[label="(.*)"\]', dot)}
+
+    def test_the_map_shows_what_has_changed(self):
+        """One tree more: the second replica gets from the sources what it got from the first one."""
+        before, after = self.network_pairs("one head"), self.network_pairs("small")
+        more = {pair for pair in after if pair not in before}
+        less = {pair for pair in before if pair not in after}
+        self.assertEqual([], [pair for pair in before if after.get(pair, before[pair]) != before[pair]])
+        self.assertTrue(more)
+        self.assertTrue(less)
+        self.open("heads")
+        self.browser.run("[...document.querySelectorAll('#heat-map button')].find((button) => "
+                         "button.textContent === 'change from one.fb').click()")
+        self.assertEqual(len(more), len(self.texts("#heat-map .map .more-bytes")))
+        self.assertEqual(len(less), len(self.texts("#heat-map .map .less-bytes")))
+        self.browser.run("document.querySelector('#heat-map .map > svg').focus()")
+        self.browser.press("ArrowDown", *["ArrowRight"] * 8)
+        self.assertIn("rank 0, GPU 0 of train0 to rank 24, GPU 0 of infer1: " + after[0, 24] +
+                      " over the network", self.texts("#heat-map .readout")[0])
+        self.assertIn("; in one.fb nothing", self.texts("#heat-map .readout")[0])
+        self.assertEqual([], self.browser.log())
 
     def test_domains_open_for_their_nics(self):
         self.open("qwen")

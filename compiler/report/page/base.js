@@ -36,6 +36,9 @@ function time(ns) {
 const percent = (part) => (part * 100).toFixed(1) + ' %';
 const plural = (n, one, many = one + 's') => count(n) + ' ' + (n === 1 ? one : many);
 
+// What a shell reads as one word, as it stands.
+const SHELL_WORD = /^[\w.\/][\w.\/-]*$/;
+
 // The numbers of a NumberPack: base64 of varints, seven bits a byte, the low ones first.
 function unpack(text) {
   const raw = atob(text);

@@ -1,74 +1,20 @@
 // Who sends how much to whom. At most about 64 x 64 cells: ranks where they fit, else domains, else
-// groups of domains. A click, or Enter, goes into a cell; Escape comes back.
+// groups of domains. A click, or Enter, goes into a cell; Escape comes back. With another plan it also
+// shows how much more or less the ranks exchange than there.
 
-const MOST_CELLS = 64;
 const SHADES = [1, 0.72, 0.52, 0.37, 0.26, 0.17];  // each step is half as much
 
-// One side of the map: the sites that send (or receive) anything, domain by domain.
-class MapAxis {
-  constructor(model, ends) {
-    this.model = model;
-    const used = new Set(ends);
-    this.sites = [...used].sort((a, b) => model.domainOf(a) - model.domainOf(b) || a - b);
-    this.position = new Int32Array(model.sites.rank.length).fill(-1);
-    this.sites.forEach((site, i) => { this.position[site] = i; });
-    // Where each domain begins, by position.
-    this.starts = this.sites.map((_, i) => i).filter(
-      (i) => i === 0 || model.domainOf(this.sites[i]) !== model.domainOf(this.sites[i - 1]));
-  }
-
-  // Positions [begin, end) in parts, each [begin, end) with a name.
-  parts(begin, end) {
-    const domains = this.starts.filter((start) => start >= begin && start < end);
-    if (!domains.length || domains[0] !== begin) domains.unshift(begin);
-    if (end - begin <= MOST_CELLS) return this.ranks(begin, end, 1);
-    if (domains.length === 1) return this.ranks(begin, end, groupSize(end - begin));
-    const group = groupSize(domains.length);
-    const list = [];
-    for (let d = 0; d < domains.length; d += group) {
-      const last = Math.min(d + group, domains.length) - 1;
-      const stop = last + 1 < domains.length ? domains[last + 1] : end;
-      const first = this.domainName(domains[d]);
-      list.push({
-        begin: domains[d], end: stop,
-        name: last === d ? first : first + ' to ' + this.domainName(domains[last]),
-        short: first, boundary: true,
-      });
-    }
-    return list;
-  }
-
-  ranks(begin, end, group) {
-    const list = [];
-    for (let i = begin; i < end; i += group) {
-      const stop = Math.min(i + group, end);
-      const first = this.model.sites.rank[this.sites[i]];
-      const last = this.model.sites.rank[this.sites[stop - 1]];
-      const boundary = i === begin || this.domainOf(i) !== this.domainOf(i - 1);
-      list.push({
-        begin: i, end: stop, boundary, domain: boundary && this.domainName(i),
-        name: (group === 1 ? this.model.rankPlace(this.sites[i]) : 'ranks ' + first + ' to ' + last),
-        short: String(first),
-      });
-    }
-    return list;
-  }
-
-  domainOf(position) { return this.model.domainOf(this.sites[position]); }
-  domainName(position) { return this.model.domainName(this.domainOf(position)); }
-}
-
-function groupSize(things) {
-  let group = 1;
-  while (things / group > MOST_CELLS) group *= 2;
-  return group;
-}
+const COLOURS = { net: 'net', nvl: 'nvl', more: 'more-bytes', less: 'less-bytes' };
 
 class HeatMap {
-  constructor(model) {
+  constructor(model, other) {
     this.model = model;
-    this.rows = new MapAxis(model, model.from);
-    this.columns = new MapAxis(model, model.to);
+    this.other = other;
+    this.showsChange = false;
+    // A rank of the other plan has a row where it sends there, as long as this plan has it.
+    const ends = (side) => new Set([...model[side], ...(other ? [...other[side]].map((site) => this.own(other, site)) : [])]);
+    this.rows = new MapAxis(model, ends('from'));
+    this.columns = new MapAxis(model, ends('to'));
     this.way = [{rows: [0, this.rows.sites.length], columns: [0, this.columns.sites.length]}];
     this.root = el('div', {});
     this.readout = el('p', { class: 'readout', 'aria-live': 'polite' });
@@ -77,46 +23,73 @@ class HeatMap {
 
   get view() { return this.way[this.way.length - 1]; }
 
-  // Sums of the pairs in the view, per cell: network and inside domains.
-  sums(rows, columns) {
-    const rowOf = lookup(rows, this.rows.sites.length);
-    const columnOf = lookup(columns, this.columns.sites.length);
+  // The site of this plan that has the same rank.
+  own(model, site) {
+    return model === this.model ? site : this.model.rankIndex.get(model.sites.rank[site]);
+  }
+
+  // Cells of the view with the sums of a plan's pairs: over the network and inside domains.
+  sums(model) {
+    const rowOf = lookup(this.rowParts, this.rows.sites.length);
+    const columnOf = lookup(this.columnParts, this.columns.sites.length);
     const cells = new Map();
-    for (let pair = 0; pair < this.model.pairs; ++pair) {
-      const r = rowOf[this.rows.position[this.model.from[pair]]];
-      const c = columnOf[this.columns.position[this.model.to[pair]]];
-      if (r < 0 || c < 0) continue;
-      const key = r * columns.length + c;
+    for (let pair = 0; pair < model.pairs; ++pair) {
+      const r = rowOf[this.rows.position[this.own(model, model.from[pair])]];
+      const c = columnOf[this.columns.position[this.own(model, model.to[pair])]];
+      if (!(r >= 0 && c >= 0)) continue;
+      const key = r * this.columnParts.length + c;
       let cell = cells.get(key);
       if (!cell) cells.set(key, cell = { r, c, net: 0, nvl: 0, messages: 0, pairs: 0 });
-      cell[this.model.isNetwork(pair) ? 'net' : 'nvl'] += this.model.amount[pair];
-      cell.messages += this.model.messages[pair];
+      cell[model.isNetwork(pair) ? 'net' : 'nvl'] += model.amount[pair];
+      cell.messages += model.messages[pair];
       cell.pairs += 1;
     }
     return cells;
+  }
+
+  // How much more or less passes in each cell than in the other plan.
+  changes(now, before) {
+    const cells = new Map();
+    for (const key of new Set([...now.keys(), ...before.keys()])) {
+      const { r, c } = now.get(key) || before.get(key);
+      const total = (cell) => cell ? cell.net + cell.nvl : 0;
+      const change = total(now.get(key)) - total(before.get(key));
+      if (change) cells.set(key, { r, c, more: Math.max(0, change), less: Math.max(0, -change) });
+    }
+    return cells;
+  }
+
+  // The amount that a cell is coloured by, of [kind, amount].
+  main(cell) {
+    const kinds = this.showsChange ? ['more', 'less'] : ['net', 'nvl'];
+    return cell[kinds[0]] >= cell[kinds[1]] ? [kinds[0], cell[kinds[0]]] : [kinds[1], cell[kinds[1]]];
   }
 
   draw() {
     const { rows, columns } = this.view;
     this.rowParts = this.rows.parts(...rows);
     this.columnParts = this.columns.parts(...columns);
-    this.cells = this.sums(this.rowParts, this.columnParts);
-    this.most = { net: 0, nvl: 0 };
-    for (const cell of this.cells.values()) {
-      this.most.net = Math.max(this.most.net, cell.net);
-      this.most.nvl = Math.max(this.most.nvl, cell.nvl);
+    this.cells = this.sums(this.model);
+    this.before = this.other && this.sums(this.other);
+    this.shown = this.showsChange ? this.changes(this.cells, this.before) : this.cells;
+    this.most = { net: 0, nvl: 0, more: 0, less: 0 };
+    for (const cell of this.shown.values()) {
+      for (const kind of Object.keys(this.most)) this.most[kind] = Math.max(this.most[kind], cell[kind] || 0);
     }
     this.cursor = null;
-    this.root.replaceChildren(this.trail(), this.picture(), this.readout, this.legend());
-    this.say('Rows send, columns receive.');
+    this.root.replaceChildren(this.controls(), this.picture(), this.readout, this.legend());
+    this.say(this.showsChange && !this.shown.size ? 'The same bytes in both plans.' : 'Rows send, columns receive.');
   }
 
-  // Where the view is, each step a way back.
-  trail() {
+  // Where the view is, each step a way back; and what is shown.
+  controls() {
     const names = this.way.map((view, i) => i === 0 ? 'All ranks' : view.name);
-    return el('div', { class: 'controls' }, el('div', { class: 'choice' }, names.map((name, i) =>
-      i === names.length - 1 ? el('span', { class: 'here' }, name)
-        : [el('button', { type: 'button', click: () => this.back(i) }, name), '›'])));
+    const trail = el('div', { class: 'choice' }, names.map((name, i) =>
+      i === names.length - 1 ? el('span', {}, name)
+        : [el('button', { type: 'button', click: () => this.back(i) }, name), '›']));
+    return el('div', { class: 'controls' }, this.other && choice('Show',
+      [[false, 'bytes'], [true, 'change from ' + this.other.name]], this.showsChange,
+      (change) => { this.showsChange = change; this.draw(); }), trail);
   }
 
   picture() {
@@ -139,11 +112,11 @@ class HeatMap {
     });
     picture.append(svg('rect', { class: 'track', x: 0, y: 0, width, height }));
     const gap = size > 8 ? 1 : 0;
-    for (const cell of this.cells.values()) {
-      const kind = cell.net >= cell.nvl ? 'net' : 'nvl';
+    for (const cell of this.shown.values()) {
+      const [kind, amount] = this.main(cell);
       picture.append(svg('rect', {
-        class: 'cell ' + kind + (this.opens(cell.r, cell.c) ? ' opens' : ''), x: cell.c * size, y: cell.r * size,
-        width: size - gap, height: size - gap, 'fill-opacity': shade(cell[kind], this.most[kind]),
+        class: 'cell ' + COLOURS[kind] + (this.opens(cell.r, cell.c) ? ' opens' : ''), x: cell.c * size, y: cell.r * size,
+        width: size - gap, height: size - gap, 'fill-opacity': shade(amount, this.most[kind]),
       }));
     }
     this.rowParts.forEach((part, i) => {
@@ -191,28 +164,43 @@ class HeatMap {
   legend() {
     const scale = (kind, words) => this.most[kind] > 0 && el('span', {},
       svg('svg', { width: SHADES.length * 14, height: 10, 'aria-hidden': 'true' }, SHADES.map((opacity, i) =>
-        svg('rect', { class: kind, x: (SHADES.length - 1 - i) * 14, width: 13, height: 10, 'fill-opacity': opacity }))),
+        svg('rect', { class: COLOURS[kind], x: (SHADES.length - 1 - i) * 14, width: 13, height: 10, 'fill-opacity': opacity }))),
       words + ', up to ' + bytes(this.most[kind]) + '; each shade is half of the next');
-    return el('div', { class: 'legend' }, scale('net', 'network'), scale('nvl', 'inside domains'));
+    return el('div', { class: 'legend' }, scale('net', 'network'), scale('nvl', 'inside domains'),
+      scale('more', 'more'), scale('less', 'less'));
   }
 
-  say(text) { this.readout.textContent = text; }
+  say(text, command) {
+    this.readout.replaceChildren(text, command ? el('code', {}, '  ' + command) : '');
+  }
 
   moveTo(r, c) {
     this.cursor = { r, c };
     this.mark.setAttribute('x', c * this.size);
     this.mark.setAttribute('y', r * this.size);
     this.mark.setAttribute('visibility', 'visible');
-    const cell = this.cells.get(r * this.columnParts.length + c);
-    const ends = this.rowParts[r].name + ' to ' + this.columnParts[c].name + ': ';
-    if (!cell) return this.say(ends + 'nothing');
+    const key = r * this.columnParts.length + c;
+    this.say(this.rowParts[r].name + ' to ' + this.columnParts[c].name + ': ' + this.words(this.cells.get(key)) +
+      (this.showsChange ? '; in ' + this.other.name + ' ' + this.words(this.before.get(key), this.other) : ''),
+      !this.opens(r, c) && this.cells.get(key)?.net && this.command(r, c));
+  }
+
+  // What passes in a cell.
+  words(cell, model = this.model) {
+    if (!cell) return 'nothing';
     const words = [];
     if (cell.net) {
       words.push(bytes(cell.net) + ' over the network in ' + plural(cell.messages, 'message') + ', ' +
-        percent(cell.net / this.model.summary.network_bytes) + ' of all');
+        percent(cell.net / model.summary.network_bytes) + ' of all');
     }
     if (cell.nvl) words.push(bytes(cell.nvl) + ' inside the domain');
-    this.say(ends + words.join('; ') + (cell.pairs > 1 ? ' (' + plural(cell.pairs, 'pair') + ' of ranks)' : ''));
+    return words.join(', ') + (cell.pairs > 1 ? ' (' + plural(cell.pairs, 'pair') + ' of ranks)' : '');
+  }
+
+  // What lists the messages of two ranks.
+  command(r, c) {
+    if (!SHELL_WORD.test(this.model.name)) return undefined;
+    return 'reshardc explain ' + this.model.name + ' --edge ' + this.rowParts[r].short + ' ' + this.columnParts[c].short;
   }
 
   point(event) {
@@ -263,13 +251,6 @@ class HeatMap {
     this.draw();
     this.svg.focus({ preventScroll: true });
   }
-}
-
-// Part of each position; -1 outside of all parts.
-function lookup(parts, positions) {
-  const part = new Int32Array(positions).fill(-1);
-  parts.forEach(({ begin, end }, i) => part.fill(i, begin, end));
-  return part;
 }
 
 function shade(value, most) {

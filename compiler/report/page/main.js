@@ -11,7 +11,7 @@ function showPlan(which) {
     views[id] = view;
     document.getElementById(id).replaceChildren(view.root);
   };
-  put('heat-map', new HeatMap(model));
+  put('heat-map', new HeatMap(model, models[1 - which]));
   put('nic-bars', new NicBars(model));
   put('timeline-view', new TimelineView(model));
   put('tensor-view', new TensorView(model));

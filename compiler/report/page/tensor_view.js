@@ -107,7 +107,7 @@ class TensorView {
   // The command that tells more of one rank's param; not for names that a shell would read otherwise.
   explain(place) {
     const param = this.index.paramName(place);
-    if (this.rank === undefined || !/^[\w.\/-]+$/.test(param + this.model.name)) return '';
+    if (this.rank === undefined || !SHELL_WORD.test(param) || !SHELL_WORD.test(this.model.name)) return '';
     return el('p', { class: 'more' }, 'Which of them sends it, and when: ', el('code', {},
       'reshardc explain ' + this.model.name + ' --rank ' + this.rank + ' --param ' + param + ' --why'));
   }
