@@ -63,39 +63,28 @@ class NicBars {
   share(ns) { return (100 * ns / this.end).toFixed(3) + '%'; }
 
   domainRows(domain) {
-    const rows = el('span', { class: 'hidden' });
-    const nodes = [];
     const least = (list) => list.length ? Math.min(...list) : 0;
     const most = (list) => list.length ? Math.max(...list) : 0;
     const received = domain.nics.map((nic) => this.in[nic]), sent = domain.nics.map((nic) => this.out[nic]);
     const total = (column) => domain.nics.reduce((sum, nic) => sum + this.model.nics[column][nic], 0);
-    const isOpen = this.open.has(domain.id);
-    const button = el('button', {
-      type: 'button', class: 'plain label', 'aria-expanded': String(isOpen), title: this.model.domainName(domain.id),
-      click: () => this.toggle(domain, button, nodes),
-    }, (isOpen ? '▾ ' : '▸ ') + this.model.domainName(domain.id));
-    nodes.push(button,
-      this.bars([least(received), most(received)], [least(sent), most(sent)]),
-      el('span', { class: 'amount' }, bytes(total('receive')) + ' / ' + bytes(total('send'))));
-    return isOpen ? nodes.concat(this.nicRows(domain)) : nodes;
-  }
-
-  toggle(domain, button, nodes) {
     const name = this.model.domainName(domain.id);
-    if (this.open.delete(domain.id)) {
-      let next = nodes[2].nextSibling;
-      for (let left = 3 * domain.nics.length; left > 0; --left) {
-        const gone = next;
-        next = next.nextSibling;
-        gone.remove();
-      }
-    } else {
-      this.open.add(domain.id);
-      nodes[2].after(...this.nicRows(domain));
-    }
-    const isOpen = this.open.has(domain.id);
-    button.setAttribute('aria-expanded', String(isOpen));
-    button.textContent = (isOpen ? '▾ ' : '▸ ') + name;
+    const button = el('button', { type: 'button', class: 'plain label', title: name, click: () => toggle() });
+    const amount = el('span', { class: 'amount' }, bytes(total('receive')) + ' / ' + bytes(total('send')));
+    let rows = [];
+    const show = () => {
+      const open = this.open.has(domain.id);
+      rows.forEach((node) => node.remove());
+      rows = open ? this.nicRows(domain) : [];
+      button.setAttribute('aria-expanded', String(open));
+      button.textContent = (open ? '▾ ' : '▸ ') + name;
+    };
+    const toggle = () => {
+      if (!this.open.delete(domain.id)) this.open.add(domain.id);
+      show();
+      amount.after(...rows);
+    };
+    show();
+    return [button, this.bars([least(received), most(received)], [least(sent), most(sent)]), amount, ...rows];
   }
 
   nicRows(domain) {
