@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "runtime/base/status.h"
@@ -54,6 +55,14 @@ class Bindings {
   Bindings& operator=(Bindings&&) = default;
   Bindings(const Bindings&) = delete;
   Bindings& operator=(const Bindings&) = delete;
+
+  // Without any check: buffers per family of the plan and instance.
+  static Bindings OfInstances(std::vector<std::vector<uint8_t*>> instances) {
+    Bindings bindings;
+    bindings.in_place_.resize(instances.size());
+    bindings.instances_ = std::move(instances);
+    return bindings;
+  }
 
   // The buffers of the instances of a family; empty when this rank has none.
   std::span<uint8_t* const> instances(uint32_t family) const { return instances_[family]; }

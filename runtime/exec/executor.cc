@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "runtime/exec/agree.h"
+#include "runtime/exec/content_check.h"
 
 namespace reshard {
 namespace {
@@ -198,8 +199,18 @@ void Executor::Work() {
 }
 
 Status Executor::RunOnce() {
-  Status status = engine_->Execute({options_.wait_timeout}, &record_);
-  return status.ok() ? status : Explain(status);
+  const Status status = engine_->Execute({options_.wait_timeout}, &record_);
+  if (!status.ok()) return Explain(status);
+  if (execution_count_ >= options_.verify_executions) return status;
+  ContentCheckSpec spec;
+  spec.plan = plan_->plan.get();
+  spec.rank = rank_;
+  spec.host_memory = backend_->device() == kHostDevice;
+  spec.program = program_.get();
+  spec.engine = engine_.get();
+  spec.control = backend_->control();
+  spec.ranks_of_members = ranks_of_members_;
+  return CheckContent(spec, DeadlineIn(options_.wait_timeout));
 }
 
 StatusOr<bool> Executor::Wait(std::chrono::nanoseconds timeout) {

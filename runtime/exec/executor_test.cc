@@ -1,0 +1,255 @@
+#include "runtime/exec/executor.h"
+
+#include <cstring>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "doctest/doctest.h"
+#include "runtime/exec/loopback/loopback_backend.h"
+#include "runtime/plan/testing/small_plan.h"
+
+namespace reshard {
+namespace {
+
+using std::chrono::seconds;
+
+// An engine of another backend that changes memory behind the executor's back after an execution.
+class MeddlingEngine final : public ExecutionEngine {
+ public:
+  MeddlingEngine(std::unique_ptr<ExecutionEngine> inner, std::function<void()> meddle)
+      : inner_(std::move(inner)), meddle_(std::move(meddle)) {}
+  Status SetProgram(PreparedProgram* program) override { return inner_->SetProgram(program); }
+  Status Begin(void* stream) override { return inner_->Begin(stream); }
+  Status Execute(const ExecuteOptions& options, ExecutionRecord* record) override {
+    Status status = inner_->Execute(options, record);
+    meddle_();
+    return status;
+  }
+  void Abort(const Status& reason) override { inner_->Abort(reason); }
+  Status CopyToHost(const uint8_t* from, std::span<uint8_t> to) override {
+    return inner_->CopyToHost(from, to);
+  }
+  int64_t arena_bytes() const override { return inner_->arena_bytes(); }
+
+ private:
+  const std::unique_ptr<ExecutionEngine> inner_;
+  const std::function<void()> meddle_;
+};
+
+class MeddlingBackend final : public Backend {
+ public:
+  MeddlingBackend(std::shared_ptr<Backend> inner, bool callers_thread, bool through_engine,
+                  std::function<void()> meddle)
+      : inner_(std::move(inner)),
+        callers_thread_(callers_thread),
+        device_(through_engine ? 0 : kHostDevice),
+        meddle_(std::move(meddle)) {}
+  std::string_view name() const override { return "meddling"; }
+  int32_t device() const override { return device_; }
+  bool needs_callers_thread() const override { return callers_thread_; }
+  ControlChannel* control() override { return inner_->control(); }
+  StatusOr<std::unique_ptr<ExecutionEngine>> CreateEngine(const EngineSpec& spec,
+                                                          Deadline deadline) override {
+    StatusOr<std::unique_ptr<ExecutionEngine>> inner = inner_->CreateEngine(spec, deadline);
+    if (!inner.ok()) return inner.status();
+    return std::unique_ptr<ExecutionEngine>(
+        std::make_unique<MeddlingEngine>(*std::move(inner), meddle_));
+  }
+
+ private:
+  const std::shared_ptr<Backend> inner_;
+  const bool callers_thread_;
+  const int32_t device_;
+  const std::function<void()> meddle_;
+};
+
+struct JobOptions {
+  ExecutorOptions executor;
+  bool callers_thread = false;
+  bool through_engine = false;
+  // In the memory of which param another one lies: rank, source, destination.
+  std::vector<uint32_t> in_place_ranks;
+  std::function<void(uint32_t rank)> meddle = [](uint32_t) {};
+};
+
+struct Job {
+  Job(const Plan& plan, const JobOptions& options)
+      : group(static_cast<uint32_t>(plan.ranks.size())) {
+    const auto shared = std::make_shared<SharedPlan>();
+    shared->plan = std::make_shared<Plan>(plan);
+    shared->index = BuildProgramIndex(plan);
+    memory.resize(plan.ranks.size());
+    for (size_t r = 0; r < plan.ranks.size(); ++r) {
+      const uint32_t rank = plan.ranks[r].rank;
+      const auto backend = std::make_shared<MeddlingBackend>(
+          group.backends()[r], options.callers_thread, options.through_engine,
+          [meddle = options.meddle, rank] { meddle(rank); });
+      executors.push_back(*Executor::Create(shared, rank, backend, options.executor));
+      const bool in_place =
+          std::count(options.in_place_ranks.begin(), options.in_place_ranks.end(), rank) > 0;
+      for (const ExpectedParam& spec : ParamsOfRank(plan, rank)) {
+        if (!in_place || memory[r].empty()) {
+          memory[r].emplace_back(static_cast<size_t>(spec.bytes), uint8_t{0xEE});
+        }
+        ParamBuffer buffer{spec.side, spec.name, memory[r].back().data(), spec.bytes};
+        buffer.device = backend->device();
+        REQUIRE(executors[r]->Bind(buffer).ok());
+      }
+    }
+  }
+  std::vector<Status> OnAll(const std::function<Status(size_t)>& call) {
+    std::vector<Status> results(executors.size());
+    std::vector<std::thread> threads;
+    for (size_t r = 0; r < executors.size(); ++r) {
+      threads.emplace_back([&, r] { results[r] = call(r); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    return results;
+  }
+  std::vector<Status> Prepare() {
+    return OnAll([&](size_t r) { return executors[r]->Prepare(seconds(20)); });
+  }
+  std::vector<Status> Execute(uint64_t generation) {
+    return OnAll([&](size_t r) {
+      RESHARD_RETURN_IF_ERROR(executors[r]->Start(nullptr, generation));
+      return executors[r]->Wait(seconds(60)).status();
+    });
+  }
+
+  LoopbackGroup group;
+  std::vector<std::vector<std::vector<uint8_t>>> memory;  // per rank and param
+  std::vector<std::unique_ptr<Executor>> executors;
+};
+
+void CheckOk(const std::vector<Status>& results) {
+  for (const Status& result : results) CHECK(result.ToString() == "ok");
+}
+
+// Row r of the colocated matrix.
+void FillRows(Job* job) {
+  for (size_t r = 0; r < 4; ++r) {
+    std::memset(job->memory[r][0].data(), static_cast<int>(r + 1), job->memory[r][0].size());
+  }
+}
+
+TEST_CASE("a param in place stays where it is, and everything else arrives") {
+  JobOptions options;
+  options.in_place_ranks = {3};
+  Job job(testing::ColocatedPlan(), options);
+  CheckOk(job.Prepare());
+  CHECK(job.executors[3]->program()->bindings.in_place(
+      job.executors[3]->program()->params[0].family, 0));
+  FillRows(&job);
+  CheckOk(job.Execute(1));
+  REQUIRE(job.memory[3].size() == 1);
+  CHECK(job.memory[3][0] == std::vector<uint8_t>(128, 4));
+  for (size_t r = 0; r < 3; ++r) {
+    for (size_t b = 0; b < 512; ++b) REQUIRE(job.memory[r][1][b] == b / 128 + 1);
+  }
+  // Nothing was copied into it, and it counts as complete.
+  CHECK(job.executors[3]->record().bytes().delivered == 0);
+  CHECK(job.executors[3]->CompleteParams() == std::vector<bool>{true});
+}
+
+TEST_CASE("an execution may run inside wait, on the caller's thread") {
+  JobOptions options;
+  options.callers_thread = true;
+  std::vector<std::thread::id> ran_on(4), called_on(4);
+  options.meddle = [&](uint32_t rank) { ran_on[rank] = std::this_thread::get_id(); };
+  Job job(testing::ColocatedPlan(), options);
+  CheckOk(job.Prepare());
+  FillRows(&job);
+  CheckOk(job.OnAll([&](size_t r) {
+    called_on[r] = std::this_thread::get_id();
+    RESHARD_RETURN_IF_ERROR(job.executors[r]->Start(nullptr, 1));
+    return job.executors[r]->Wait(seconds(0)).status();
+  }));
+  CHECK(ran_on == called_on);
+  CHECK(job.memory[0][1][511] == 4);
+}
+
+TEST_CASE("the content check passes what is right, in host memory and through an engine") {
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    for (const bool through_engine : {false, true}) {
+      CAPTURE(named.name);
+      JobOptions options;
+      options.through_engine = through_engine;
+      options.executor.verify_executions = 2;
+      Job job(named.plan, options);
+      CheckOk(job.Prepare());
+      CheckOk(job.Execute(1));
+      CheckOk(job.Execute(2));
+      CheckOk(job.Execute(3));
+    }
+  }
+}
+
+TEST_CASE("one wrong byte of a destination is found and named on every rank") {
+  Job* meddled = nullptr;
+  JobOptions options;
+  options.executor.verify_executions = 1;
+  options.meddle = [&](uint32_t rank) {
+    if (rank == 2) meddled->memory[2][1][500] ^= 1;
+  };
+  Job job(testing::ColocatedPlan(), options);
+  meddled = &job;
+  CheckOk(job.Prepare());
+  FillRows(&job);
+  for (const Status& result : job.Execute(1)) {
+    CHECK(result.code() == StatusCode::kCorruptData);
+    CHECK(result.message() ==
+          "the content check failed: rank 2 holds other bytes than its source rank 3 of 'w'");
+  }
+  // Beyond the executions to be verified nobody looks.
+  JobOptions unchecked = options;
+  unchecked.executor.verify_executions = 0;
+  Job blind(testing::ColocatedPlan(), unchecked);
+  meddled = &blind;
+  CheckOk(blind.Prepare());
+  CheckOk(blind.Execute(1));
+}
+
+TEST_CASE("source replicas that differ are found") {
+  JobOptions options;
+  options.executor.verify_executions = 1;
+  Job job(testing::ReplicatedPlan(), options);
+  CheckOk(job.Prepare());
+  job.memory[1][0][77] ^= 4;
+  const Status result = job.Execute(1)[5];
+  CHECK(result.code() == StatusCode::kCorruptData);
+  CHECK(result.message().find("sources rank 0 and rank 1 hold different bytes of ") !=
+        std::string::npos);
+}
+
+TEST_CASE("destroying an executor ends an execution on all ranks") {
+  Job job(testing::ToyPlan(), {});
+  CheckOk(job.Prepare());
+  for (size_t r = 1; r < 6; ++r) REQUIRE(job.executors[r]->Start(nullptr, 1).ok());
+  job.executors[1].reset();
+  for (size_t r = 2; r < 6; ++r) {
+    const StatusOr<bool> over = job.executors[r]->Wait(seconds(20));
+    REQUIRE_FALSE(over.ok());
+    CHECK(over.status().code() == StatusCode::kAborted);
+    CHECK(over.status().message().find("rank 1 failed: its executor was destroyed") !=
+          std::string::npos);
+    CHECK(over.status().message().find("'w.columns' is incomplete") != std::string::npos);
+  }
+}
+
+TEST_CASE("a group of another size than the plan is refused on every member") {
+  const Plan plan = testing::ToyPlan();
+  const auto shared = std::make_shared<SharedPlan>();
+  shared->plan = std::make_shared<Plan>(plan);
+  shared->index = BuildProgramIndex(plan);
+  const LoopbackGroup alone(1);
+  const auto executor = *Executor::Create(shared, 0, alone.backends()[0], {});
+  std::vector<uint8_t> rows(128);
+  REQUIRE(executor->Bind({PlanSide::kSource, "w.rows", rows.data(), 128}).ok());
+  const Status status = executor->Prepare(seconds(20));
+  CHECK(status.code() == StatusCode::kInvalidArgument);
+  CHECK(status.message() == "1 members for a plan of 6 ranks: no member for ranks 1-5");
+}
+
+}  // namespace
+}  // namespace reshard
