@@ -1,56 +1,15 @@
 // NCCL M2N's functional matrix (tests/data/m2n), and the kinds of case that M2N refuses.
 #include <cstdint>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "compiler/frontend/json_node.h"
 #include "doctest/doctest.h"
+#include "tests/property/m2n_cases.h"
 #include "tests/property/mesh_job.h"
 #include "tests/property/run_job.h"
 
 namespace reshard {
 namespace {
-
-std::vector<int64_t> Integers(const JsonNode& node) {
-  std::vector<int64_t> values;
-  for (const JsonNode& item : node.items) values.push_back(std::stoll(item.text));
-  return values;
-}
-
-MeshSide ReadSide(const JsonNode& node, const std::string& side) {
-  MeshSide out;
-  out.mesh_shape = Integers(*node.Find(side + "_mesh_dims"));
-  uint32_t count = 1;
-  for (const int64_t extent : out.mesh_shape) count *= static_cast<uint32_t>(extent);
-  for (const JsonNode& item : node.Find(side + "_placements")->items) {
-    out.placements.push_back(item.text);
-  }
-  out.ranks = RanksFrom(static_cast<uint32_t>(std::stoul(node.Find(side + "_start")->text)), count);
-  return out;
-}
-
-std::vector<MeshCase> ReadCases(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  SourceMap sources;
-  Diagnostics diags;
-  JsonNode root;
-  REQUIRE(ReadJson(sources, sources.Add(path, text.str()), &diags, &root));
-  std::vector<MeshCase> cases;
-  for (const JsonNode& node : root.items) {
-    MeshCase next;
-    next.name = node.Find("name")->text;
-    next.tensor_shape = Integers(*node.Find("tensor_shape"));
-    next.element_bytes = std::stoll(node.Find("elem_size")->text);
-    next.source = ReadSide(node, "src");
-    next.destination = ReadSide(node, "dst");
-    cases.push_back(std::move(next));
-  }
-  return cases;
-}
 
 void RunCase(const MeshCase& mesh_case, uint32_t gpus_per_node) {
   int64_t bytes = mesh_case.element_bytes;
@@ -62,7 +21,7 @@ void RunCase(const MeshCase& mesh_case, uint32_t gpus_per_node) {
 }
 
 void RunCases(const std::string& path, size_t expected_count) {
-  const std::vector<MeshCase> cases = ReadCases(path);
+  const std::vector<MeshCase> cases = ReadM2nCases(path);
   CHECK(cases.size() == expected_count);
   uint32_t gpus_per_node = 1;
   for (const MeshCase& mesh_case : cases) {

@@ -1,0 +1,209 @@
+#include "tests/backends/conformance_cases.h"
+
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "tests/property/m2n_cases.h"
+#include "tests/property/mesh_job.h"
+#include "tests/property/naive_arrays.h"
+#include "tests/property/random_job.h"
+#include "tests/property/topology_text.h"
+
+namespace reshard {
+namespace {
+
+constexpr uint64_t kFirstSeed = 20261129;
+constexpr uint64_t kRandomJobs = 40;
+
+using Replacements = std::vector<std::pair<std::string, std::string>>;
+
+ConformanceGroup M2nGroup(const std::string& name, const std::string& path) {
+  ConformanceGroup group{name, {}};
+  uint32_t gpus_per_node = 1;
+  for (const MeshCase& mesh_case : ReadM2nCases(path)) {
+    group.cases.push_back({mesh_case.name, [mesh_case, gpus_per_node] {
+                             return MakeMeshJob(mesh_case, gpus_per_node);
+                           }});
+    gpus_per_node = gpus_per_node == 8 ? 1 : 2 * gpus_per_node;
+  }
+  return group;
+}
+
+ConformanceGroup MeshGroup(const std::string& name, const std::vector<MeshCase>& mesh_cases) {
+  ConformanceGroup group{name, {}};
+  for (const MeshCase& mesh_case : mesh_cases) {
+    for (const uint32_t gpus_per_node : {1U, 2U, 4U}) {
+      group.cases.push_back(
+          {mesh_case.name + ", " + std::to_string(gpus_per_node) + " a node",
+           [mesh_case, gpus_per_node] { return MakeMeshJob(mesh_case, gpus_per_node); }});
+    }
+  }
+  return group;
+}
+
+std::vector<MeshCase> UnevenCases() {
+  return {
+      {"rows of 13",
+       {13, 3},
+       2,
+       {{4}, {"S(0)"}, RanksFrom(0, 4)},
+       {{3}, {"S(0)"}, RanksFrom(4, 3)}},
+      {"fewer rows than ranks",
+       {3, 5},
+       4,
+       {{2, 2}, {"S(0)", "S(1)"}, RanksFrom(0, 4)},
+       {{5}, {"S(0)"}, RanksFrom(4, 5)}},
+      {"two on one dim",
+       {11, 2},
+       4,
+       {{2, 2}, {"S(0)", "S(0)"}, RanksFrom(0, 4)},
+       {{2, 3}, {"S(0)", "S(0)"}, RanksFrom(4, 6)}},
+  };
+}
+
+// Columns of columns: every run is a few bytes.
+std::vector<MeshCase> StridedCases() {
+  return {
+      {"last dim",
+       {31, 6, 12},
+       2,
+       {{3}, {"S(2)"}, RanksFrom(0, 3)},
+       {{2, 2}, {"R", "S(1)"}, RanksFrom(3, 4)}},
+      {"rows to columns",
+       {64, 48},
+       1,
+       {{4}, {"S(0)"}, RanksFrom(0, 4)},
+       {{2, 4}, {"R", "S(1)"}, RanksFrom(4, 8)}},
+      {"rank 8",
+       {2, 2, 2, 2, 2, 2, 2, 3},
+       1,
+       {{2, 2}, {"S(1)", "S(6)"}, RanksFrom(0, 4)},
+       {{3, 2}, {"S(7)", "S(3)"}, RanksFrom(4, 6)}},
+  };
+}
+
+std::vector<MeshCase> ColocatedCases() {
+  return {
+      {"rows to columns in place",
+       {8, 8},
+       2,
+       {{4}, {"S(0)"}, RanksFrom(0, 4)},
+       {{4}, {"S(1)"}, RanksFrom(0, 4)}},
+      {"nothing moves",
+       {8, 8},
+       2,
+       {{4}, {"S(0)"}, RanksFrom(0, 4)},
+       {{4}, {"S(0)"}, RanksFrom(0, 4)}},
+      {"some ranks on both sides",
+       {8, 6},
+       4,
+       {{4}, {"S(0)"}, RanksFrom(0, 4)},
+       {{2, 3}, {"R", "S(1)"}, {3, 2, 4, 5, 6, 7}}},
+  };
+}
+
+std::string ReadLayout(const std::string& name, const Replacements& replacements) {
+  std::ifstream file("tests/data/layouts/" + name + ".json");
+  std::stringstream content;
+  content << file.rdbuf();
+  std::string text = content.str();
+  for (const auto& [from, to] : replacements) {
+    const size_t at = text.find(from);
+    if (at == std::string::npos) return "no '" + from + "' in " + name;
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+Job ModelJob(const std::string& train, const std::string& infer) {
+  Job job;
+  job.train = train;
+  job.infer = infer;
+  job.topo = EvenTopology(RanksFrom(0, kConformanceRanks), 4);
+  job.slice_bytes = 1 << 14;
+  std::string error;
+  // A layout that cannot be read leaves the job without params, which its run reports.
+  if (!NaiveJobParams(job.train, job.infer, &job.params, &error)) job.params.clear();
+  return job;
+}
+
+// The structures of the models with small sizes, from 8 to 8 ranks.
+Job SmallQwen3() {
+  return ModelJob(
+      ReadLayout("qwen3_235b_train",
+                 {{R"("H":4096,"L":94,"NQ":64,"NKV":4,"D":128,"E":128,"I":1536,"V":151936)",
+                   R"("H":32,"L":8,"NQ":8,"NKV":2,"D":4,"E":8,"I":16,"V":300)"},
+                  {R"("EP":16)", R"("EP":2)"},
+                  {"[[0,23],[23,47],[47,71],[71,94]]", "[[0,2],[2,4],[4,6],[6,8]]"},
+                  {R"("shape":[4,4,2,2])", R"("shape":[4,1,1,2])"},
+                  {R"("shape":[4,1,16,1])", R"("shape":[4,1,2,1])"}}),
+      ReadLayout("qwen3_235b_infer",
+                 {{R"("H":4096,"L":94,"NQ":64,"NKV":4,"D":128,"E":128,"I":1536,"V":151936)",
+                   R"("H":32,"L":8,"NQ":8,"NKV":2,"D":4,"E":8,"I":16,"V":300)"},
+                  {R"("rank_base":64)", R"("rank_base":8)"},
+                  {R"("shape":[8,8])", R"("shape":[2,4])"}}));
+}
+
+Job SmallDeepSeek() {
+  const std::string sizes =
+      R"("H":7168,"L":61,"DENSE":3,"V":129280,"NQ":128,"QL":1536,"KL":512,"NOPE":128,"ROPE":64,)"
+      R"("VD":128,"I":18432,"IE":2048,"E":256)";
+  const std::string small =
+      R"("H":32,"L":8,"DENSE":1,"V":300,"NQ":8,"QL":16,"KL":8,"NOPE":4,"ROPE":2,)"
+      R"("VD":4,"I":64,"IE":16,"E":8)";
+  return ModelJob(ReadLayout("deepseek_v3_128_train",
+                             {{sizes, small},
+                              {R"("EP":16)", R"("EP":2)"},
+                              {"[[0,15],[15,30],[30,46],[46,61]]", "[[0,2],[2,4],[4,6],[6,8]]"},
+                              {R"("shape":[4,32,1])", R"("shape":[4,2,1])"},
+                              {R"("shape":[4,2,16,1])", R"("shape":[4,1,2,1])"}}),
+                  ReadLayout("deepseek_v3_128_infer", {{sizes, small},
+                                                       {R"("rank_base":128)", R"("rank_base":8)"},
+                                                       {R"("shape":[16,8])", R"("shape":[2,4])"}}));
+}
+
+// More rounds than receive slots, over chains of domains.
+Job ManyRounds(uint32_t gpus_per_node) {
+  Job job = MakeMeshJob({"many rounds",
+                         {96, 512},
+                         4,
+                         {{4}, {"S(0)"}, RanksFrom(0, 4)},
+                         {{3, 4}, {"R", "S(1)"}, RanksFrom(4, 12)}},
+                        gpus_per_node);
+  job.slice_bytes = 4096;
+  return job;
+}
+
+}  // namespace
+
+std::vector<ConformanceGroup> ConformanceSuite() {
+  std::vector<ConformanceGroup> suite;
+  suite.push_back(MeshGroup("toy", {{"rows to columns",
+                                     {8, 8},
+                                     4,
+                                     {{2}, {"S(0)"}, RanksFrom(0, 2)},
+                                     {{4}, {"S(1)"}, RanksFrom(2, 4)}}}));
+  suite.push_back(M2nGroup("m2n_w4", "tests/data/m2n/cases_w4.json"));
+  suite.push_back(M2nGroup("m2n_w8", "tests/data/m2n/cases_w8.json"));
+  suite.push_back(MeshGroup("uneven", UnevenCases()));
+  suite.push_back(MeshGroup("strided", StridedCases()));
+  suite.push_back(MeshGroup("colocated", ColocatedCases()));
+  ConformanceGroup rounds{"rounds", {}};
+  for (const uint32_t gpus_per_node : {1U, 2U, 4U}) {
+    rounds.cases.push_back({std::to_string(gpus_per_node) + " a node",
+                            [gpus_per_node] { return ManyRounds(gpus_per_node); }});
+  }
+  suite.push_back(std::move(rounds));
+  suite.push_back({"models", {{"Qwen3-235B", SmallQwen3}, {"DeepSeek-V3", SmallDeepSeek}}});
+  ConformanceGroup random{"random", {}};
+  for (uint64_t seed = kFirstSeed; seed < kFirstSeed + kRandomJobs; ++seed) {
+    random.cases.push_back({"seed " + std::to_string(seed), [seed] {
+                              return RandomJob(seed, {6, 8});
+                            }});
+  }
+  suite.push_back(std::move(random));
+  return suite;
+}
+
+}  // namespace reshard
