@@ -39,7 +39,7 @@ class HostEngine final : public ExecutionEngine {
   uint64_t StepOf(uint32_t round) const { return base_step_ + round + 1; }
   Deadline DeadlineFromNow() const { return Clock::now() + timeout_; }
   // Adds what was done since `begin`; returns now.
-  Clock::time_point Note(Stage stage, uint32_t round, uint32_t peer, int64_t bytes,
+  Clock::time_point Note(ExecStage stage, uint32_t round, uint32_t peer, int64_t bytes,
                          Clock::time_point begin);
   Status Explain(const Status& status) const;
 
@@ -88,7 +88,7 @@ Status HostEngine::Explain(const Status& status) const {
   return Status(status.code(), text.str());
 }
 
-Clock::time_point HostEngine::Note(Stage stage, uint32_t round, uint32_t peer, int64_t bytes,
+Clock::time_point HostEngine::Note(ExecStage stage, uint32_t round, uint32_t peer, int64_t bytes,
                                    Clock::time_point begin) {
   const Clock::time_point now = Clock::now();
   record_->Add(stage, round, peer, bytes, begin, now);
@@ -98,7 +98,7 @@ Clock::time_point HostEngine::Note(Stage stage, uint32_t round, uint32_t peer, i
 Status HostEngine::RunRounds() {
   const Clock::time_point begin = Clock::now();
   program_->fills.Zero();
-  if (!program_->fills.nests().empty()) Note(Stage::kFill, 0, kNoId, 0, begin);
+  if (!program_->fills.nests().empty()) Note(ExecStage::kFill, 0, kNoId, 0, begin);
   record_->SetFilled();
   RESHARD_RETURN_IF_ERROR(transport_->PublishReads(base_step_ + program_->reads_begin));
   bool packed = false;
@@ -126,7 +126,7 @@ Status HostEngine::RunRound(size_t position, bool* packed) {
   if (round.first_send != round.send_end || round.first_receive != round.receive_end) {
     const Clock::time_point begin = Clock::now();
     RESHARD_RETURN_IF_ERROR(transport_->FinishStep(step, DeadlineFromNow(), record_));
-    Note(Stage::kNetworkWait, round.round, kNoId, 0, begin);
+    Note(ExecStage::kNetworkWait, round.round, kNoId, 0, begin);
   }
   record_->SetRoundsMoved(position + 1);
   return round.lands ? transport_->PublishLanded(step) : Status();
@@ -138,7 +138,7 @@ Status HostEngine::AwaitSlot(const PreparedRound& round) {
   for (uint32_t reader : program_->neighbours) {
     const Clock::time_point begin = Clock::now();
     RESHARD_RETURN_IF_ERROR(transport_->AwaitReads(reader, step, DeadlineFromNow()));
-    Note(Stage::kSlotWait, round.round, reader, 0, begin);
+    Note(ExecStage::kSlotWait, round.round, reader, 0, begin);
   }
   return Status();
 }
@@ -152,7 +152,7 @@ Status HostEngine::Pack(const PreparedRound& round) {
     program_->gathers.Gather(pack.copies, transport_->arena() + pack.arena_offset);
     RESHARD_RETURN_IF_ERROR(transport_->Progress());
   }
-  Note(Stage::kPack, round.round, kNoId, 0, begin);
+  Note(ExecStage::kPack, round.round, kNoId, 0, begin);
   return Status();
 }
 
@@ -180,7 +180,7 @@ Status HostEngine::StartMessages(const PreparedRound& round) {
     RESHARD_RETURN_IF_ERROR(
         transport_->Send(message.peer, step, message.arena_offset, message.extent));
   }
-  Note(Stage::kStart, round.round, kNoId, 0, begin);
+  Note(ExecStage::kStart, round.round, kNoId, 0, begin);
   return Status();
 }
 
@@ -195,10 +195,10 @@ Status HostEngine::CopyOut(const PreparedRound& round) {
           transport_->AwaitLanded(read.lander, StepOf(read.round), DeadlineFromNow());
       if (!landed.ok()) return landed.status();
       arena = *landed;
-      begin = Note(Stage::kLandedWait, round.round, read.lander, 0, begin);
+      begin = Note(ExecStage::kLandedWait, round.round, read.lander, 0, begin);
     }
     program_->scatters.Scatter(read.copies, arena + read.lander_offset);
-    Note(Stage::kCopy, read.round, read.lander, program_->scatters.Bytes(read.copies), begin);
+    Note(ExecStage::kCopy, read.round, read.lander, program_->scatters.Bytes(read.copies), begin);
     RESHARD_RETURN_IF_ERROR(transport_->Progress());
   }
   return transport_->PublishReads(base_step_ + round.reads_done_below);

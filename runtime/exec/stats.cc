@@ -13,10 +13,10 @@ constexpr size_t kSpansPerRound = kStageCount;
 
 }  // namespace
 
-std::string_view StageText(Stage stage) {
+std::string_view ExecStageText(ExecStage stage) {
   switch (stage) {
 #define RESHARD_STAGE(enumerator, name, meaning) \
-  case Stage::enumerator:                        \
+  case ExecStage::enumerator:                    \
     return name;
 #include "runtime/exec/stages.def"
 #undef RESHARD_STAGE
@@ -70,10 +70,10 @@ void ExecutionRecord::Begin() {
   rounds_moved_ = rounds_copied_ = 0;
 }
 
-void ExecutionRecord::Add(Stage stage, uint32_t round, uint32_t peer, int64_t bytes,
+void ExecutionRecord::Add(ExecStage stage, uint32_t round, uint32_t peer, int64_t bytes,
                           Clock::time_point begin, Clock::time_point end) {
   stage_time_[static_cast<size_t>(stage)] += end - begin;
-  if (stage == Stage::kSlotWait || stage == Stage::kLandedWait) AddWait(peer, end - begin);
+  if (stage == ExecStage::kSlotWait || stage == ExecStage::kLandedWait) AddWait(peer, end - begin);
   // A trace that is full drops spans: memory is never allocated here.
   if (trace_ && spans_.size() < spans_.capacity()) {
     spans_.push_back({stage, round, peer, bytes, begin, end});

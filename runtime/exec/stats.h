@@ -17,7 +17,7 @@
 
 namespace reshard {
 
-enum class Stage : uint8_t {
+enum class ExecStage : uint8_t {
 #define RESHARD_STAGE(enumerator, name, meaning) enumerator,
 #include "runtime/exec/stages.def"
 #undef RESHARD_STAGE
@@ -27,7 +27,7 @@ inline constexpr size_t kStageCount = 0
 #include "runtime/exec/stages.def"
 #undef RESHARD_STAGE
     ;
-std::string_view StageText(Stage stage);  // "network-wait"
+std::string_view ExecStageText(ExecStage stage);  // "network-wait"
 
 class ExecutionRecord {
  public:
@@ -38,7 +38,7 @@ class ExecutionRecord {
     std::chrono::nanoseconds waited{0};
   };
   struct Span {
-    Stage stage{};
+    ExecStage stage{};
     uint32_t round = 0;
     uint32_t peer = 0;  // whom it waited for or copied from; kNoId: nobody in particular
     int64_t bytes = 0;  // moved by it
@@ -65,7 +65,7 @@ class ExecutionRecord {
   void Begin();
   // One step of the rank. A wait for `peer` counts for that peer. Spans of one execution need not
   // follow each other in time.
-  void Add(Stage stage, uint32_t round, uint32_t peer, int64_t bytes, Clock::time_point begin,
+  void Add(ExecStage stage, uint32_t round, uint32_t peer, int64_t bytes, Clock::time_point begin,
            Clock::time_point end);
   // Waiting for one peer inside a span that names nobody.
   void AddWait(uint32_t peer, std::chrono::nanoseconds waited);
@@ -80,7 +80,7 @@ class ExecutionRecord {
   void End();
 
   std::chrono::nanoseconds elapsed() const { return end_ - begin_; }
-  std::chrono::nanoseconds stage_time(Stage stage) const {
+  std::chrono::nanoseconds stage_time(ExecStage stage) const {
     return stage_time_[static_cast<size_t>(stage)];
   }
   const Bytes& bytes() const { return bytes_; }

@@ -54,12 +54,12 @@ class Tracer {
   void WriteSpans(const RankRecord& rank) {
     Name("thread_name", next_track_, "rank " + std::to_string(rank.rank));
     for (const ExecutionRecord::Span& span : rank.record->spans()) {
-      WriteEvent(next_track_, StageText(span.stage), span.begin, span.end);
-      if (span.stage == Stage::kCopy) {
+      WriteEvent(next_track_, ExecStageText(span.stage), span.begin, span.end);
+      if (span.stage == ExecStage::kCopy) {
         WriteTransfer(span.round, span.peer, rank.rank, span.bytes);
         continue;
       }
-      out_ << ", \"name\": \"round " << span.round << ": " << StageText(span.stage);
+      out_ << ", \"name\": \"round " << span.round << ": " << ExecStageText(span.stage);
       if (span.peer != kNoId) out_ << " for " << span.peer;
       out_ << "\", \"args\": {\"round\": " << span.round << "}}";
     }

@@ -404,7 +404,7 @@ Status DeviceEngine::Report(size_t i, ExecutionRecord* record) {
   record->SetRoundsMoved(round.rounds_copied);
   record->SetRoundsCopied(round.rounds_copied);
   if (round.packs.count > 0) {
-    RESHARD_RETURN_IF_ERROR(ReportSpan(Stage::kPack, round, kNoId, round.packed_bytes,
+    RESHARD_RETURN_IF_ERROR(ReportSpan(ExecStage::kPack, round, kNoId, round.packed_bytes,
                                        set.pack_begin, set.packed, record));
   }
   if (round.first_group < round.group_end) {
@@ -415,17 +415,18 @@ Status DeviceEngine::Report(size_t i, ExecutionRecord* record) {
                      std::all_of(messages.begin(), messages.end(), [&](const DeviceMessage& m) {
                        return m.rank == messages.front().rank;
                      });
-    RESHARD_RETURN_IF_ERROR(ReportSpan(Stage::kNetworkWait, round,
+    RESHARD_RETURN_IF_ERROR(ReportSpan(ExecStage::kNetworkWait, round,
                                        one ? messages.front().rank : kNoId, 0, set.net_begin,
                                        set.net_end, record));
   }
   if (round.copies.count == 0) return Status();
-  return ReportSpan(Stage::kCopy, round, kNoId, round.copied_bytes, set.copy_begin, set.copied,
+  return ReportSpan(ExecStage::kCopy, round, kNoId, round.copied_bytes, set.copy_begin, set.copied,
                     record);
 }
 
-Status DeviceEngine::ReportSpan(Stage stage, const DeviceRound& round, uint32_t peer, int64_t bytes,
-                                EventHandle begin, EventHandle end, ExecutionRecord* record) {
+Status DeviceEngine::ReportSpan(ExecStage stage, const DeviceRound& round, uint32_t peer,
+                                int64_t bytes, EventHandle begin, EventHandle end,
+                                ExecutionRecord* record) {
   const StatusOr<std::chrono::nanoseconds> from = spec_.gpu->Elapsed(start_, begin);
   if (!from.ok()) return from.status();
   const StatusOr<std::chrono::nanoseconds> to = spec_.gpu->Elapsed(start_, end);

@@ -89,7 +89,7 @@ class DeviceEngine final : public ExecutionEngine {
   Status Poll(Done done);
   Status CheckStopped() const;
   Status Report(size_t i, ExecutionRecord* record);
-  Status ReportSpan(Stage stage, const DeviceRound& round, uint32_t peer, int64_t bytes,
+  Status ReportSpan(ExecStage stage, const DeviceRound& round, uint32_t peer, int64_t bytes,
                     EventHandle begin, EventHandle end, ExecutionRecord* record);
   Status Fail(const Status& status);
   void StopDevice();
