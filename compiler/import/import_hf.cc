@@ -17,9 +17,10 @@ bool CheckModel(const ModelSpec& model, const ParallelSpec& parallel, const HfFi
   const size_t before = diags->error_count();
   if (model.mtp_layers > 0 && !parallel.omit_mtp) {
     diags->Error(DiagnosticCode::kUnsupported, parallel.model_span,
-                 "the model has " + std::to_string(model.mtp_layers) +
-                     " layers for multi-token prediction, which are not known; write \"mtp\": "
-                     "\"omitted\" where neither side has them");
+                 "the model has layers for multi-token prediction, " +
+                     std::to_string(model.mtp_layers) +
+                     " in number, which are not known; write \"mtp\": \"omitted\" where neither "
+                     "side has them");
   }
   if (model.quantized && !parallel.dequantized) {
     diags->Error(DiagnosticCode::kUnsupported, parallel.model_span,

@@ -254,6 +254,12 @@ bool VllmLayout(const ModelSpec& model, const VllmSpec& spec, int64_t rank_base,
                  "with tp, dp and expert parallelism vLLM's all-to-all back end decides how shared "
                  "experts are stored: write \"shared_experts\": \"sharded\" or \"replicated\"");
   }
+  const int64_t expert_ranks = spec.one_engine ? spec.dp * spec.tp : spec.tp;
+  if (model.has_experts() && spec.expert_parallel && expert_ranks > model.experts) {
+    diags->Error(DiagnosticCode::kUnevenShard, spec.span,
+                 std::to_string(model.experts) + " experts are spread over " +
+                     std::to_string(expert_ranks) + " ranks, so that some have none");
+  }
   if (spec.pp > model.layers) {
     diags->Error(DiagnosticCode::kPipelineLayers, spec.span,
                  "'infer' has pp " + std::to_string(spec.pp) + ", but the model " +

@@ -1,0 +1,121 @@
+// Any bytes as the files of an importer: the readers of their forms, the importers, and what they
+// write. Checks what must hold for every input, beside the absence of crashes: errors are reported
+// exactly where an import fails, and a layout that was written is one that the compiler can read.
+//
+// An input is the name of a format and that format's files, with a line "---" between them.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/diag/diagnostics.h"
+#include "compiler/frontend/json_node.h"
+#include "compiler/frontend/layout_spec.h"
+#include "compiler/frontend/topo_spec.h"
+#include "compiler/import/import_hf.h"
+#include "compiler/import/import_m2n.h"
+#include "compiler/import/parallel_spec.h"
+#include "compiler/import/safetensors_header.h"
+#include "runtime/base/check.h"
+
+namespace reshard {
+namespace {
+
+constexpr std::string_view kSeparator = "\n---\n";
+
+class ImportInput {
+ public:
+  explicit ImportInput(std::string_view text) {
+    for (size_t begin = 0; begin <= text.size();) {
+      const size_t end = std::min(text.find(kSeparator, begin), text.size());
+      parts_.emplace_back(text.substr(begin, end - begin));
+      begin = end + kSeparator.size();
+    }
+    parts_.resize(std::max<size_t>(parts_.size(), 3));
+  }
+
+  void Run() {
+    const bool ok = parts_[0] == "m2n" ? RunM2n() : RunSafetensors();
+    RESHARD_CHECK(ok != diags_.has_errors(), "a failure without an error, or the reverse");
+    std::ostringstream out;
+    diags_.Print(sources_, 20, out);
+  }
+
+ private:
+  bool Read(size_t part, JsonNode* root) {
+    return ReadJson(sources_, sources_.Add("part", parts_[part]), &diags_, root);
+  }
+
+  // What was written is JSON that follows the form of its format.
+  static JsonNode ReadAgain(const JsonDoc& doc, SourceMap* sources, Diagnostics* diags) {
+    JsonNode root;
+    RESHARD_CHECK(ReadJson(*sources, sources->Add("written", PrintDoc(doc)), diags, &root),
+                  "a document is no JSON");
+    return root;
+  }
+  static void CheckLayout(const JsonDoc& doc) {
+    SourceMap sources;
+    Diagnostics diags;
+    LayoutSpec spec;
+    const JsonNode root = ReadAgain(doc, &sources, &diags);
+    RESHARD_CHECK(ReadLayoutSpec(root, &diags, &spec), "a document is no layout");
+  }
+
+  bool RunM2n() {
+    JsonNode model;
+    JsonNode system;
+    ImportedJob job;
+    if (!Read(1, &model) || !Read(2, &system)) return false;
+    if (!ImportM2n(model, system, {}, &diags_, &job)) return false;
+    CheckLayout(job.train);
+    CheckLayout(job.infer);
+    SourceMap sources;
+    Diagnostics diags;
+    TopoSpec spec;
+    const JsonNode root = ReadAgain(job.topo, &sources, &diags);
+    RESHARD_CHECK(ReadTopoSpec(root, &diags, &spec), "a document is no topology");
+    return true;
+  }
+
+  bool RunSafetensors() {
+    JsonNode parallel_root;
+    JsonNode config;
+    ParallelSpec parallel;
+    bool ok = Read(1, &parallel_root) && ReadParallelSpec(parallel_root, &diags_, &parallel);
+    ok = Read(2, &config) && ok;
+    HfFiles files;
+    for (size_t i = 3; i < parts_.size(); ++i) {
+      const size_t before = files.tensors.size();
+      ok = ReadSafetensorsHeader("file", parts_[i], parts_[i].size(), &sources_, &diags_,
+                                 &files.tensors) &&
+           ok;
+      for (size_t t = before; t < files.tensors.size(); ++t) {
+        files.files.file_of.try_emplace(files.tensors[t].name, i - 3);
+      }
+      files.files.files.push_back(std::to_string(i));
+    }
+    HfLayouts layouts;
+    if (!ok || !ImportHf(config, parallel, parallel.shapes_from_config ? nullptr : &files, &diags_,
+                         &layouts)) {
+      return false;
+    }
+    CheckLayout(layouts.train);
+    CheckLayout(layouts.infer);
+    return true;
+  }
+
+  std::vector<std::string> parts_;
+  SourceMap sources_;
+  Diagnostics diags_;
+};
+
+}  // namespace
+}  // namespace reshard
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  reshard::ImportInput({reinterpret_cast<const char*>(data), size}).Run();
+  return 0;
+}
