@@ -25,7 +25,7 @@ void PrintCandidates(const std::vector<Candidate>& candidates, std::ostream& out
                FormatNanoseconds(candidate.predicted_ns), FormatCount(candidate.injects),
                FormatBinary(candidate.staging_bytes)});
   }
-  table.Print(0, out);
+  table.Print({OutputFormat::kText, 0, 0}, out);
 }
 
 // An option that is a size with a unit; its default may be 0, which `zero` explains.
@@ -85,11 +85,12 @@ ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& ou
 
   Diagnostics diags;
   Compilation compilation;
-  Progress progress(err);
+  Progress progress(err, args.quiet);
   const bool ok = Compile(
       *std::move(train), *std::move(infer), *std::move(topo), args.options,
       args.dump_after.value_or(Stage::kPlan), &diags,
       [&](Stage stage) { progress.Enter(StageText(stage)); }, &compilation);
+  progress.Leave();
   diags.Print(compilation.sources, args.max_errors, err);
   if (!ok) return ExitCodeFor(diags);
 
@@ -106,6 +107,7 @@ ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& ou
       return ExitCode::kCannotJudge;
     }
   }
+  if (args.quiet) return ExitCode::kYes;
   // A plan on standard output leaves no room for text there.
   std::ostream& report = args.output == "-" ? err : out;
   const int64_t plan_bytes = static_cast<int64_t>(compilation.bytes.size());
@@ -119,7 +121,7 @@ ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& ou
     json.End();
     text << json.Text() << "\n";
   } else {
-    PrintSummary(compilation.plan, summary, plan_bytes, text);
+    PrintSummary(compilation.plan, summary, plan_bytes, {}, text);
   }
   WriteEscaped(text.str(), report);
   if (args.verbose && !compilation.candidates.empty()) {

@@ -24,6 +24,7 @@ struct CompileArgs {
   CompileOptions options;
   size_t max_errors = kDefaultMaxErrors;
   bool json = false;
+  bool quiet = false;    // no summary, no progress
   bool verbose = false;  // also print the candidates
 };
 

@@ -3,11 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include "compiler/cli/read_input.h"
-#include "compiler/cli/write_escaped.h"
+#include "compiler/cli/style_options.h"
+#include "compiler/diag/diagnostics.h"
 #include "compiler/plan_tools/print_diff.h"
 
 namespace reshard {
@@ -19,11 +19,6 @@ constexpr DiffSection kSections[] = {
 #undef RESHARD_DIFF_SECTION
 };
 
-OutputFormat FormatNamed(const std::string& name) {
-  if (name == "json") return OutputFormat::kJson;
-  return name == "markdown" ? OutputFormat::kMarkdown : OutputFormat::kText;
-}
-
 std::vector<DiffSection> SectionsNamed(const std::vector<std::string>& names) {
   std::vector<DiffSection> sections;
   for (const DiffSection section : kSections) {
@@ -34,16 +29,6 @@ std::vector<DiffSection> SectionsNamed(const std::vector<std::string>& names) {
   return sections;
 }
 
-void Print(const DiffReport& report, OutputFormat format, std::ostream& out) {
-  std::ostringstream text;
-  PrintDiff(report, format, text);
-  if (format == OutputFormat::kText) {
-    WriteEscaped(text.str(), out);
-  } else {
-    out << text.str();
-  }
-}
-
 }  // namespace
 
 void DeclareDiff(CLI::App* app, DiffArgs* args) {
@@ -51,18 +36,13 @@ void DeclareDiff(CLI::App* app, DiffArgs* args) {
   for (const DiffSection section : kSections) sections.emplace_back(DiffSectionText(section));
   app->add_option("first", args->before, "plan file")->required();
   app->add_option("second", args->after, "plan file to compare with it")->required();
-  app->add_option("--format", args->format, "text, markdown or json")
-      ->check(CLI::IsMember({"text", "markdown", "json"}));
-  app->add_flag_callback(
-      "--json", [args] { args->format = "json"; }, "the same as --format json");
   app->add_option("--only", args->only, "sections to compare and show, separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember(sections));
   app->add_option("--fail-if", args->gates,
                   "exit with 1 only if one of these holds, such as "
                   "'time>+5%,staging>+64MiB,coverage'");
-  app->add_option("--rows", args->rows, "rows of each table, 0: all");
-  app->add_flag("-q,--quiet", args->quiet, "print no result, only exit with it");
+  DeclareStyle(app, &args->style);
 }
 
 ExitCode RunDiff(const DiffArgs& args, FileSystem& files, std::ostream& out, std::ostream& err) {
@@ -85,8 +65,8 @@ ExitCode RunDiff(const DiffArgs& args, FileSystem& files, std::ostream& out, std
   report.sections = SectionsNamed(args.only);
   report.diff = DiffPlans(before->loaded, after->loaded);
   report.gates = JudgeGates(gates, report.diff);
-  report.rows = args.rows;
-  if (!args.quiet) Print(report, FormatNamed(args.format), out);
+  report.style = args.style;
+  PrintDiff(report, out);
   bool failed = report.gates.empty() && report.differs();
   for (const GateResult& gate : report.gates) failed = failed || !gate.passed;
   return failed ? ExitCode::kNo : ExitCode::kYes;

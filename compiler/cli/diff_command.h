@@ -2,13 +2,13 @@
 #ifndef RESHARD_COMPILER_CLI_DIFF_COMMAND_H_
 #define RESHARD_COMPILER_CLI_DIFF_COMMAND_H_
 
-#include <cstddef>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
+#include "compiler/plan_tools/text_table.h"
 
 namespace CLI {
 class App;
@@ -18,11 +18,9 @@ namespace reshard {
 
 struct DiffArgs {
   std::string before, after;
-  std::string format = "text";
   std::vector<std::string> only;  // sections, all when empty
   std::string gates;              // none when empty
-  bool quiet = false;             // only the exit status
-  size_t rows = 16;               // of each table, 0: all
+  TextStyle style;
 };
 
 void DeclareDiff(CLI::App* app, DiffArgs* args);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/cli/read_input.h"
+#include "compiler/cli/style_options.h"
 #include "compiler/cli/write_escaped.h"
 #include "compiler/plan_tools/print_explain.h"
 
@@ -56,10 +57,10 @@ Error ExplainFlows(const Plan& plan, const ExplainArgs& args, std::ostream& out)
   }
   report.why = args.why;
   report.flows = ExplainParam(plan, report.query);
-  if (args.json) {
+  if (args.style.format == OutputFormat::kJson) {
     PrintFlowsJson(plan, report, out);
   } else {
-    PrintFlowsText(plan, report, args.rows, out);
+    PrintFlowsText(plan, report, args.style, out);
   }
   return std::nullopt;
 }
@@ -84,10 +85,10 @@ Error ExplainPassages(const Plan& plan, const ExplainArgs& args, std::ostream& o
     what = "rank " + std::to_string(args.edge[0]) + " to rank " + std::to_string(args.edge[1]);
     passages = PassagesBetween(plan, args.edge[0], args.edge[1]);
   }
-  if (args.json) {
+  if (args.style.format == OutputFormat::kJson) {
     PrintPassagesJson(what, passages, out);
   } else {
-    PrintPassagesText(what, passages, args.rows, out);
+    PrintPassagesText(what, passages, args.style, out);
   }
   return std::nullopt;
 }
@@ -111,8 +112,7 @@ void DeclareExplain(CLI::App* app, ExplainArgs* args) {
   what->add_option("--edge", args->edge, "FROM TO: what one rank sends to another, and when")
       ->expected(2);
   what->require_option(1);
-  app->add_option("--rows", args->rows, "rows of each table, 0: all");
-  app->add_flag("--json", args->json, "print one JSON object");
+  DeclareStyle(app, &args->style);
 }
 
 ExitCode RunExplain(const ExplainArgs& args, FileSystem& files, std::ostream& out,

@@ -2,7 +2,6 @@
 #ifndef RESHARD_COMPILER_CLI_EXPLAIN_COMMAND_H_
 #define RESHARD_COMPILER_CLI_EXPLAIN_COMMAND_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -11,6 +10,7 @@
 
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
+#include "compiler/plan_tools/text_table.h"
 
 namespace CLI {
 class App;
@@ -27,8 +27,7 @@ struct ExplainArgs {
   bool why = false;
   std::optional<std::string> nic;
   std::vector<uint32_t> edge;  // two ranks; or empty
-  size_t rows = 16;            // of each table, 0: all
-  bool json = false;
+  TextStyle style;
 };
 
 void DeclareExplain(CLI::App* app, ExplainArgs* args);

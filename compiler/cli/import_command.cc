@@ -12,6 +12,7 @@ void AddFormat(CLI::App* app, ImportArgs* args, const char* name, const char* he
                void (*declare)(CLI::App*, Args*), bool (*run)(const Args&, ImportRun*),
                Args* format) {
   CLI::App* sub = app->add_subcommand(name, help);
+  sub->fallthrough();  // to options of all formats
   declare(sub, format);
   sub->add_option("--max-errors", args->max_errors, "errors to print, 0: all")
       ->check(CLI::Range(size_t{0}, kLargestMaxErrors));

@@ -5,6 +5,7 @@
 #include <exception>
 #include <functional>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include "compiler/cli/report_command.h"
 #include "compiler/cli/show_command.h"
 #include "compiler/cli/simulate_command.h"
+#include "compiler/cli/terminal.h"
 #include "compiler/cli/verify_command.h"
 #include "compiler/diag/diagnostics.h"
 
@@ -56,7 +58,44 @@ struct Request {
   ImportArgs import;
   ReportArgs report;
   CompletionArgs completion;
+  TerminalArgs terminal;
 };
+
+// The streams that a command writes to.
+struct Streams {
+  std::unique_ptr<std::ostream> painted_out, painted_err;
+  std::ostream silent{nullptr};
+  std::ostream* out = &std::cout;
+  std::ostream* err = &std::cerr;
+};
+
+// Whether the result is for programs: it is never painted, also where somebody looks at it.
+bool IsForPrograms(const Request& request) {
+  const ShowArgs& show = request.show;
+  return show.style.format != OutputFormat::kText || show.canonical || show.points || show.steps ||
+         !show.dot.empty() || request.diff.style.format != OutputFormat::kText ||
+         request.explain.style.format != OutputFormat::kText || request.compile.json ||
+         request.compile.dump_after || request.check.json || request.verify.json ||
+         request.simulate.json;
+}
+
+// Sets up what the terminal and its options say.
+void Apply(const TerminalArgs& args, Request* request, Streams* streams) {
+  const Terminal terminal = DecideTerminal(args, AskTerminal());
+  for (TextStyle* style : {&request->show.style, &request->diff.style, &request->explain.style}) {
+    style->width = terminal.width;
+  }
+  for (bool* quiet : {&request->compile.quiet, &request->verify.quiet, &request->simulate.quiet,
+                      &request->report.quiet}) {
+    *quiet = args.quiet;
+  }
+  const bool paint_out = terminal.color_out && !IsForPrograms(*request);
+  if (paint_out) streams->painted_out = PaintLines(std::cout, true);
+  if (terminal.color_err) streams->painted_err = PaintLines(std::cerr, false);
+  if (streams->painted_out) streams->out = streams->painted_out.get();
+  if (streams->painted_err) streams->err = streams->painted_err.get();
+  if (args.quiet) streams->out = &streams->silent;
+}
 
 // `reshardc A B T` is `reshardc compile A B T`. A file called like a command is written ./show.
 std::vector<std::string> WithCommand(int argc, char** argv) {
@@ -89,37 +128,39 @@ int Run(int argc, char** argv) {
   Request request;
   RealFileSystem files;
   std::function<ExitCode()> run;
+  Streams io;
   const auto add = [&](std::string_view name, const char* help, std::function<ExitCode()> command) {
     CLI::App* sub = app.add_subcommand(std::string(name), help);
     sub->final_callback([&run, command] { run = command; });
+    if (name != "completion" && name != "man") DeclareTerminal(sub, &request.terminal);
     return sub;
   };
   DeclareCompile(add(kCommands[0], "make a plan (also without this word)",
-                     [&] { return RunCompile(request.compile, files, std::cout, std::cerr); }),
+                     [&] { return RunCompile(request.compile, files, *io.out, *io.err); }),
                  &request.compile);
   DeclareCheck(add(kCommands[1], "say what each rank of a layout stores",
-                   [&] { return RunCheck(request.check, files, std::cout, std::cerr); }),
+                   [&] { return RunCheck(request.check, files, *io.out, *io.err); }),
                &request.check);
   DeclareShow(add(kCommands[2], "show a plan, a rank's program or a tensor's ways",
-                  [&] { return RunShow(request.show, files, std::cout, std::cerr); }),
+                  [&] { return RunShow(request.show, files, *io.out, *io.err); }),
               &request.show);
   DeclareVerify(add(kCommands[3], "prove a plan right",
-                    [&] { return RunVerify(request.verify, files, std::cout, std::cerr); }),
+                    [&] { return RunVerify(request.verify, files, *io.out, *io.err); }),
                 &request.verify);
   DeclareSimulate(add(kCommands[4], "say how long a plan takes, event by event",
-                      [&] { return RunSimulate(request.simulate, files, std::cout, std::cerr); }),
+                      [&] { return RunSimulate(request.simulate, files, *io.out, *io.err); }),
                   &request.simulate);
   DeclareDiff(add(kCommands[5], "say in what two plans differ",
-                  [&] { return RunDiff(request.diff, files, std::cout, std::cerr); }),
+                  [&] { return RunDiff(request.diff, files, *io.out, *io.err); }),
               &request.diff);
   DeclareExplain(add(kCommands[6], "say where an element comes from, or what passes a NIC",
-                     [&] { return RunExplain(request.explain, files, std::cout, std::cerr); }),
+                     [&] { return RunExplain(request.explain, files, *io.out, *io.err); }),
                  &request.explain);
   DeclareImport(add(kCommands[7], "make layouts and topologies from files of other systems",
-                    [&] { return RunImport(request.import, files, std::cout, std::cerr); }),
+                    [&] { return RunImport(request.import, files, *io.out, *io.err); }),
                 &request.import);
   DeclareReport(add(kCommands[8], "make an HTML page of a plan, or of what two plans differ in",
-                    [&] { return RunReport(request.report, files, std::cout, std::cerr); }),
+                    [&] { return RunReport(request.report, files, *io.out, *io.err); }),
                 &request.report);
   DeclareCompletion(add(kCommands[9], "print what completes commands in bash or zsh",
                         [&] { return RunCompletion(app, request.completion, std::cout); }),
@@ -134,7 +175,10 @@ int Run(int argc, char** argv) {
     if (status != 0 && argc > 1 && words[0] != argv[1]) HintAtCommand(argv[1]);
     return static_cast<int>(status == 0 ? ExitCode::kYes : ExitCode::kCannotJudge);
   }
+  Apply(request.terminal, &request, &io);
   const ExitCode code = run();
+  io.painted_out.reset();
+  io.painted_err.reset();
   std::cout.flush();
   if (!std::cout) {
     std::cerr << "reshardc: error: cannot write to standard output [cannot-write]\n";

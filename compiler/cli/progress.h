@@ -1,35 +1,62 @@
-// Progress: says on standard error what a slow command is doing, one line per stage, and nothing
-// while the command is quick.
+// Progress: says on standard error what a slow command is doing, and nothing while the command is
+// quick: one line per stage, and more of them for a stage that takes long.
 #ifndef RESHARD_COMPILER_CLI_PROGRESS_H_
 #define RESHARD_COMPILER_CLI_PROGRESS_H_
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
+#include <mutex>
 #include <ostream>
+#include <string>
 #include <string_view>
-#include <utility>
+#include <thread>
 
 namespace reshard {
 
-class Progress {
+// Lines are made by Enter, and by Tick while a stage goes on. One thread at a time.
+class ProgressLines {
  public:
-  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+  using Time = std::chrono::steady_clock::time_point;
 
-  explicit Progress(std::ostream& err, Clock now = &std::chrono::steady_clock::now)
-      : err_(err), now_(std::move(now)), start_(now_()) {}
+  ProgressLines(std::ostream& err, Time start) : err_(err), start_(start) {}
 
-  // The command enters `stage`. Printed from the first second on.
-  void Enter(std::string_view stage) {
-    const std::chrono::duration<double> passed = now_() - start_;
-    if (passed.count() < 1.0) return;
-    err_ << "reshardc: " << stage << " (after " << static_cast<int>(passed.count()) << " s)\n"
-         << std::flush;
-  }
+  // The command enters `stage`: said at once from the first second on.
+  void Enter(std::string_view stage, Time now);
+  // The stage goes on: said when the first second has passed, and then every ten seconds.
+  void Tick(Time now);
 
  private:
+  void Print(Time now);
+
   std::ostream& err_;
-  Clock now_;
-  std::chrono::steady_clock::time_point start_;
+  Time start_;
+  std::string stage_;
+  bool said_ = false;  // of this stage
+  Time last_{};        // line of this stage
+};
+
+// ProgressLines with a clock and a thread that ticks. Nobody else may write to `err` between Enter
+// and Leave (or the end of this).
+class Progress {
+ public:
+  explicit Progress(std::ostream& err, bool quiet = false);
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  ~Progress() { Leave(); }
+
+  void Enter(std::string_view stage);
+  void Leave();
+
+ private:
+  void Watch();
+
+  bool quiet_;
+  std::mutex mutex_;  // of all below
+  std::condition_variable left_;
+  bool watching_ = false;
+  ProgressLines lines_;
+  std::thread watcher_;
 };
 
 }  // namespace reshard

@@ -85,7 +85,7 @@ ExitCode RunReport(const ReportArgs& args, FileSystem& files, std::ostream& out,
                    std::ostream& err) {
   std::vector<std::string> paths = {args.plan};
   if (!args.other.empty()) paths.push_back(args.other);
-  Progress progress(err);
+  Progress progress(err, args.quiet);
   std::list<Judged> judged;
   for (const std::string& path : paths) {
     std::optional<PlanFile> file = ReadPlan(path, files, err);
@@ -110,6 +110,7 @@ ExitCode RunReport(const ReportArgs& args, FileSystem& files, std::ostream& out,
   if (plans.size() == 2) diff = Compare(judged.front(), judged.back(), plans);
   progress.Enter("writing the page");
   const std::string page = ReportPage(plans, diff ? &*diff : nullptr);
+  progress.Leave();
   const Status written = files.Write(
       args.output, std::span(reinterpret_cast<const uint8_t*>(page.data()), page.size()));
   if (!written.ok()) {

@@ -18,6 +18,7 @@ struct ReportArgs {
   std::string plan;
   std::string other;   // compared with `plan`; or empty
   std::string output;  // the page
+  bool quiet = false;  // no progress
 };
 
 void DeclareReport(CLI::App* app, ReportArgs* args);

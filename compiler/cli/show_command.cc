@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler/cli/read_input.h"
+#include "compiler/cli/style_options.h"
 #include "compiler/cli/write_escaped.h"
 #include "compiler/plan_tools/canonical_plan.h"
 #include "compiler/plan_tools/show_plan.h"
@@ -20,16 +21,18 @@ namespace {
 // Prints what was asked for; false when the plan has no such rank or tensor.
 bool Show(const PlanFile& file, const ShowArgs& args, std::ostream& out) {
   const Plan& plan = file.loaded.plan;
+  const TextStyle& style = args.style;
+  const bool json = style.format == OutputFormat::kJson;
   if (args.canonical) {
     PrintCanonical(Canonicalize(plan), out);
     return true;
   }
   if (args.ranks) {
-    args.json ? ShowRanksJson(plan, out) : ShowRanksText(plan, args.rows, out);
+    json ? ShowRanksJson(plan, out) : ShowRanksText(plan, style, out);
     return true;
   }
   if (args.messages) {
-    args.json ? ShowMessagesJson(plan, out) : ShowMessagesText(plan, args.rows, out);
+    json ? ShowMessagesJson(plan, out) : ShowMessagesText(plan, style, out);
     return true;
   }
   if (!args.dot.empty()) {
@@ -42,18 +45,18 @@ bool Show(const PlanFile& file, const ShowArgs& args, std::ostream& out) {
     return true;
   }
   if (args.tensor) {
-    return args.json ? ShowTensorJson(plan, *args.tensor, out)
-                     : ShowTensorText(plan, *args.tensor, args.rows, out);
+    return json ? ShowTensorJson(plan, *args.tensor, out)
+                : ShowTensorText(plan, *args.tensor, style, out);
   }
   if (args.steps) return ShowProgramSteps(plan, *args.rank, out);
   if (args.rank) {
-    return args.json ? ShowProgramJson(plan, *args.rank, out)
-                     : ShowProgramText(plan, *args.rank, args.rows, out);
+    return json ? ShowProgramJson(plan, *args.rank, out)
+                : ShowProgramText(plan, *args.rank, style, out);
   }
-  if (args.json) {
+  if (json) {
     ShowPlanJson(file.loaded, file.bytes, out);
   } else {
-    ShowPlanText(file.loaded, file.bytes, ShowLimits{args.rows}, out);
+    ShowPlanText(file.loaded, file.bytes, style, out);
   }
   return true;
 }
@@ -96,8 +99,9 @@ void DeclareShow(CLI::App* app, ShowArgs* args) {
     }
   }
   steps->excludes(points);
-  app->add_option("--rows", args->rows, "rows of each table, 0: all");
-  app->add_flag("--json", args->json, "print one JSON object");
+  for (CLI::Option* option : DeclareStyle(app, &args->style)) {
+    for (CLI::Option* fixed : {dot, canonical, steps}) option->excludes(fixed);
+  }
 }
 
 ExitCode RunShow(const ShowArgs& args, FileSystem& files, std::ostream& out, std::ostream& err) {

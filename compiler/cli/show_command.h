@@ -2,7 +2,6 @@
 #ifndef RESHARD_COMPILER_CLI_SHOW_COMMAND_H_
 #define RESHARD_COMPILER_CLI_SHOW_COMMAND_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <ostream>
@@ -10,6 +9,7 @@
 
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
+#include "compiler/plan_tools/text_table.h"
 
 namespace CLI {
 class App;
@@ -28,8 +28,7 @@ struct ShowArgs {
   bool messages = false;
   std::string dot;         // "ranks" or "domains"; or empty
   bool canonical = false;  // everything, as text that does not depend on numbering
-  size_t rows = 16;        // of each table, 0: all
-  bool json = false;
+  TextStyle style;
 };
 
 void DeclareShow(CLI::App* app, ShowArgs* args);

@@ -51,11 +51,14 @@ bool ReplaceTopology(const SimulateArgs& args, FileSystem& files, std::ostream& 
   return true;
 }
 
-bool WriteTraceFile(const SimulateArgs& args, const Plan& plan, const SimResult& result,
-                    FileSystem& files, std::ostream& err) {
+std::string TraceText(const Plan& plan, const SimResult& result) {
   std::ostringstream trace;
   WriteTrace(plan, result, trace);
-  const std::string text = std::move(trace).str();
+  return std::move(trace).str();
+}
+
+bool WriteTraceFile(const SimulateArgs& args, const std::string& text, FileSystem& files,
+                    std::ostream& err) {
   const Status written = files.Write(
       args.trace, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
   if (written.ok()) return true;
@@ -131,22 +134,27 @@ ExitCode RunSimulate(const SimulateArgs& args, FileSystem& files, std::ostream& 
   }
   ExitCode exit{};
   if (!args.topo.empty() && !ReplaceTopology(args, files, err, &plan, &exit)) return exit;
-  Progress progress(err);
+  Progress progress(err, args.quiet);
   SimOptions options = args.options;
   options.record_spans = !args.trace.empty();
+  progress.Enter("simulating");
   const SimResult result = Simulate(plan, options);
+  progress.Leave();
   if (!result.failure.empty()) {
     err << ShownPath(args.plan) << ": error: " << result.failure << " [no-way]\n";
     return ExitCode::kNo;
   }
   if (!args.trace.empty()) {
     progress.Enter("writing the trace");
-    if (!WriteTraceFile(args, plan, result, files, err)) return ExitCode::kCannotJudge;
+    const std::string trace = TraceText(plan, result);
+    progress.Leave();
+    if (!WriteTraceFile(args, trace, files, err)) return ExitCode::kCannotJudge;
   }
   std::vector<Baseline> baselines;
   if (args.baselines) {
     progress.Enter("computing the baselines");
     baselines = ComputeBaselines(plan, options.round_cost_ns);
+    progress.Leave();
   }
   const SimCase sim{plan, options, result, !args.topo.empty(),
                     args.baselines ? &baselines : nullptr};

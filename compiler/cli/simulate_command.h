@@ -22,6 +22,7 @@ struct SimulateArgs {
   SimOptions options;
   bool baselines = false;
   bool json = false;
+  bool quiet = false;  // no progress
 };
 
 void DeclareSimulate(CLI::App* app, SimulateArgs* args);

@@ -20,16 +20,19 @@ namespace {
 
 // The comparison with the inputs; nullopt after the inputs' own errors were printed.
 std::optional<InputsReport> CompareInputs(const Plan& plan, const VerifyArgs& args,
-                                          FileSystem& files, std::ostream& err, ExitCode* exit) {
+                                          FileSystem& files, std::ostream& err, Progress* progress,
+                                          ExitCode* exit) {
   *exit = ExitCode::kCannotJudge;
   std::optional<InputFile> train = ReadInput(args.inputs[0], files, err);
   std::optional<InputFile> infer = ReadInput(args.inputs[1], files, err);
   std::optional<InputFile> topo = ReadInput(args.inputs[2], files, err);
   if (!train || !infer || !topo) return std::nullopt;
+  progress->Enter("reading the inputs");
   Diagnostics diags;
   Compilation compilation;
   const bool ok = Compile(*std::move(train), *std::move(infer), *std::move(topo), CompileOptions{},
                           Stage::kLayout, &diags, nullptr, &compilation);
+  progress->Leave();
   diags.Print(compilation.sources, kDefaultMaxErrors, err);
   if (!ok) {
     *exit = ExitCodeFor(diags);
@@ -41,7 +44,10 @@ std::optional<InputsReport> CompareInputs(const Plan& plan, const VerifyArgs& ar
   specs.train_digest = compilation.train_digest;
   specs.infer_digest = compilation.infer_digest;
   specs.topo_digest = compilation.topo_digest;
-  return VerifyInputs(plan, specs, InputsOptions{});
+  progress->Enter("comparing with the inputs");
+  InputsReport report = VerifyInputs(plan, specs, InputsOptions{});
+  progress->Leave();
+  return report;
 }
 
 ExitCode Judge(bool violated, bool exhausted) {
@@ -116,13 +122,14 @@ ExitCode RunVerify(const VerifyArgs& args, FileSystem& files, std::ostream& out,
   const Plan& plan = file->loaded.plan;
   const std::string shown = ShownPath(args.plan);
 
-  Progress progress(err);
+  Progress progress(err, args.quiet);
+  progress.Enter("verifying");
   const VerifyReport report = VerifyPlan(plan, VerifyOptions{});
+  progress.Leave();
   std::optional<InputsReport> inputs;
   if (report.ok() && !args.inputs.empty()) {
-    progress.Enter("comparing with the inputs");
     ExitCode exit{};
-    inputs = CompareInputs(plan, args, files, err, &exit);
+    inputs = CompareInputs(plan, args, files, err, &progress, &exit);
     if (!inputs) return exit;
   }
   const InputsReport* compared = inputs ? &*inputs : nullptr;

@@ -19,6 +19,7 @@ struct VerifyArgs {
   std::string plan;
   std::vector<std::string> inputs;  // train, infer, topo; or empty
   bool json = false;
+  bool quiet = false;  // no progress
 };
 
 void DeclareVerify(CLI::App* app, VerifyArgs* args);

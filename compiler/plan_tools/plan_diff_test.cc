@@ -348,7 +348,8 @@ TEST_CASE("Markdown of hostile names has no markup of theirs") {
   report.sections = {DiffSection::kDomains, DiffSection::kTensors};
   report.diff = Diff(before, after);
   std::ostringstream out;
-  PrintDiff(report, OutputFormat::kMarkdown, out);
+  report.style.format = OutputFormat::kMarkdown;
+  PrintDiff(report, out);
   const std::string text = out.str();
   CHECK(text.find("<script") == std::string::npos);
   CHECK(text.find("<img") == std::string::npos);

@@ -3,79 +3,62 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/diag/diagnostics.h"
 #include "compiler/plan_tools/diff_tables.h"
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/markdown.h"
 #include "compiler/plan_tools/text_table.h"
-#include "compiler/plan_tools/units.h"
 
 namespace reshard {
 namespace {
 
-void PrintText(const DiffReport& report, std::ostream& out) {
+// A line of text that may hold names.
+void TextLine(const std::string& line, std::ostream& out) {
+  out << EscapeForTerminal(line) << "\n";
+}
+
+void PrintVerdictText(const DiffReport& report, std::ostream& out) {
   out << DiffVerdict(report) << "\n";
   for (size_t i = 0; i < 2; ++i) {
-    out << (i == 0 ? "first   " : "second  ") << report.names[i] << " " << report.diff.digests[i]
-        << "\n";
+    TextLine((i == 0 ? "first   " : "second  ") + report.names[i] + " " + report.diff.digests[i],
+             out);
   }
   if (const std::string names = RewrittenInputs(report); !names.empty()) {
     out << "written otherwise, with the same meaning: " << names << "\n";
   }
   for (const GateResult& gate : report.gates) {
-    out << (gate.passed ? "passed  " : "FAILED  ") << gate.gate << ": " << gate.reason << "\n";
-  }
-  if (!report.differs()) return;
-  for (const DiffSection section : report.sections) {
-    if (!report.diff.Differs(section)) continue;
-    const DiffTable content = TableOf(section, report.diff);
-    out << "\n";
-    if (!content.title.empty()) out << content.title << "\n";
-    TextTable table(content.columns);
-    for (const std::vector<std::string>& row : content.rows) table.Add(row);
-    table.Print(report.rows, out);
+    TextLine((gate.passed ? "passed  " : "FAILED  ") + gate.gate + ": " + gate.reason, out);
   }
 }
 
-void PrintMarkdownTable(const DiffTable& table, size_t limit, std::ostream& out) {
-  out << "|";
-  for (const std::string& column : table.columns) {
-    out << " " << (column[0] == '>' ? column.substr(1) : column) << " |";
-  }
-  out << "\n|";
-  for (const std::string& column : table.columns) out << (column[0] == '>' ? " ---: |" : " --- |");
-  out << "\n";
-  const size_t shown = limit == 0 ? table.rows.size() : std::min(limit, table.rows.size());
-  for (size_t i = 0; i < shown; ++i) {
-    out << "|";
-    for (const std::string& cell : table.rows[i]) out << " " << MarkdownCode(cell) << " |";
-    out << "\n";
-  }
-  if (shown < table.rows.size()) {
-    out << "\n" << FormatCount(static_cast<int64_t>(table.rows.size() - shown)) << " more\n";
-  }
-}
-
-void PrintMarkdown(const DiffReport& report, std::ostream& out) {
+void PrintVerdictMarkdown(const DiffReport& report, std::ostream& out) {
   out << "**" << DiffVerdict(report) << "**: " << MarkdownCode(report.names[0]) << " to "
       << MarkdownCode(report.names[1]) << "\n";
   if (const std::string names = RewrittenInputs(report); !names.empty()) {
     out << "\nWritten otherwise, with the same meaning: " << names << "\n";
   }
-  if (!report.gates.empty()) {
-    DiffTable table{"", {"gate", "result", "found"}, {}};
-    for (const GateResult& gate : report.gates) {
-      table.rows.push_back({gate.gate, gate.passed ? "passed" : "FAILED", gate.reason});
-    }
-    out << "\n";
-    PrintMarkdownTable(table, 0, out);
+  if (report.gates.empty()) return;
+  TextTable table({"gate", "result", "found"});
+  for (const GateResult& gate : report.gates) {
+    table.Add({gate.gate, gate.passed ? "passed" : "FAILED", gate.reason});
   }
+  out << "\n";
+  table.Print({OutputFormat::kMarkdown, 0, 0}, out);
+}
+
+void PrintTables(const DiffReport& report, std::ostream& out) {
   if (!report.differs()) return;
   for (const DiffSection section : report.sections) {
     if (!report.diff.Differs(section)) continue;
-    const DiffTable table = TableOf(section, report.diff);
-    out << "\n";
-    if (!table.title.empty()) out << "#### " << table.title << "\n\n";
-    PrintMarkdownTable(table, report.rows, out);
+    const DiffTable content = TableOf(section, report.diff);
+    if (content.title.empty()) {
+      out << "\n";
+    } else {
+      PrintTitle(report.style, content.title, out);
+    }
+    TextTable table(content.columns);
+    for (const std::vector<std::string>& row : content.rows) table.Add(row);
+    table.Print(report.style, out);
   }
 }
 
@@ -207,15 +190,14 @@ bool DiffReport::differs() const {
                      [&](DiffSection section) { return diff.Differs(section); });
 }
 
-void PrintDiff(const DiffReport& report, OutputFormat format, std::ostream& out) {
-  switch (format) {
-    case OutputFormat::kText:
-      return PrintText(report, out);
-    case OutputFormat::kMarkdown:
-      return PrintMarkdown(report, out);
-    case OutputFormat::kJson:
-      return PrintJson(report, out);
+void PrintDiff(const DiffReport& report, std::ostream& out) {
+  if (report.style.format == OutputFormat::kJson) return PrintJson(report, out);
+  if (report.style.format == OutputFormat::kMarkdown) {
+    PrintVerdictMarkdown(report, out);
+  } else {
+    PrintVerdictText(report, out);
   }
+  PrintTables(report, out);
 }
 
 }  // namespace reshard

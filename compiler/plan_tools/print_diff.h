@@ -12,23 +12,22 @@
 
 #include "compiler/plan_tools/diff_gates.h"
 #include "compiler/plan_tools/plan_diff.h"
+#include "compiler/plan_tools/text_table.h"
 
 namespace reshard {
-
-enum class OutputFormat : uint8_t { kText, kMarkdown, kJson };
 
 struct DiffReport {
   std::array<std::string, 2> names;   // of the files
   std::vector<DiffSection> sections;  // to show and to judge, rising
   PlanDiff diff;
   std::vector<GateResult> gates;
-  size_t rows = 16;  // of each table, 0: all
+  TextStyle style;
 
   bool differs() const;  // in a section that is to be judged
 };
 
-// Text may hold control characters of names: print it escaped. Markdown and JSON do not.
-void PrintDiff(const DiffReport& report, OutputFormat format, std::ostream& out);
+// In the format of the report's style.
+void PrintDiff(const DiffReport& report, std::ostream& out);
 
 }  // namespace reshard
 

@@ -31,16 +31,16 @@ std::string Rounds(const Flow& flow) {
 }
 
 void PrintAlternatives(const char* title, const char* column,
-                       const std::vector<Alternative>& alternatives, size_t rows,
+                       const std::vector<Alternative>& alternatives, const TextStyle& style,
                        std::ostream& out) {
   if (alternatives.empty()) return;
-  out << title << "\n";
+  PrintTitle(style, title, out);
   TextTable table({">rank", "domain", column, ""});
   for (const Alternative& one : alternatives) {
     table.Add(
         {std::to_string(one.rank), one.domain, FormatBytes(one.bytes), one.chosen ? "chosen" : ""});
   }
-  table.Print(rows, out);
+  table.Print(style, out);
 }
 
 void WriteRanks(const char* name, const std::vector<Rank>& ranks, JsonWriter* json) {
@@ -93,20 +93,21 @@ void WriteFlow(const Plan& plan, const Flow& flow, bool why, JsonWriter* json) {
 
 }  // namespace
 
-void PrintFlowsText(const Plan& plan, const FlowsReport& report, size_t rows, std::ostream& out) {
+void PrintFlowsText(const Plan& plan, const FlowsReport& report, const TextStyle& style,
+                    std::ostream& out) {
   const bool source = report.query.side == PlanSide::kSource;
-  out << (source ? "source" : "destination") << " rank " << report.query.rank << ", "
-      << report.param;
+  std::string question = (source ? "source rank " : "destination rank ") +
+                         std::to_string(report.query.rank) + ", " + report.param;
   if (report.query.at) {
     std::string at;
     for (const int64_t index : *report.query.at) {
       at += (at.empty() ? "" : ", ") + std::to_string(index);
     }
-    out << " [" << at << "]";
+    question += " [" + at + "]";
   }
-  out << (source ? " goes to\n" : " comes from\n");
+  PrintLine(style, question + (source ? " goes to" : " comes from"), out);
   if (report.flows.empty()) {
-    out << "  nothing: no tensor that is moved has these elements\n";
+    PrintLine(style, "  nothing: no tensor that is moved has these elements", out);
     return;
   }
   TextTable table({"elements", ">bytes", "sources", "landers", "needers", ">class", ">stream",
@@ -116,13 +117,13 @@ void PrintFlowsText(const Plan& plan, const FlowsReport& report, size_t rows, st
                DescribeRanks(flow.destinations), std::to_string(flow.cls),
                std::to_string(flow.stream), std::to_string(flow.tree), Rounds(flow)});
   }
-  table.Print(rows, out);
+  table.Print(style, out);
   if (!report.why) return;
   const Flow& first = report.flows.front();
-  PrintAlternatives("\nholders of the first of these, with all that they send over the network",
-                    ">sends", SourceAlternatives(plan, first), rows, out);
-  PrintAlternatives("\nranks where it might land, with all that they receive over the network",
-                    ">receives", LanderAlternatives(plan, first), rows, out);
+  PrintAlternatives("holders of the first of these, with all that they send over the network",
+                    ">sends", SourceAlternatives(plan, first), style, out);
+  PrintAlternatives("ranks where it might land, with all that they receive over the network",
+                    ">receives", LanderAlternatives(plan, first), style, out);
 }
 
 void PrintFlowsJson(const Plan& plan, const FlowsReport& report, std::ostream& out) {
@@ -144,12 +145,14 @@ void PrintFlowsJson(const Plan& plan, const FlowsReport& report, std::ostream& o
   out << json.Text() << "\n";
 }
 
-void PrintPassagesText(const std::string& what, const std::vector<Passage>& passages, size_t rows,
-                       std::ostream& out) {
+void PrintPassagesText(const std::string& what, const std::vector<Passage>& passages,
+                       const TextStyle& style, std::ostream& out) {
   int64_t bytes = 0;
   for (const Passage& passage : passages) bytes += passage.bytes;
-  out << what << ": " << FormatCount(static_cast<int64_t>(passages.size()))
-      << (passages.size() == 1 ? " message, " : " messages, ") << FormatBytes(bytes) << "\n";
+  PrintLine(style,
+            what + ": " + FormatCount(static_cast<int64_t>(passages.size())) +
+                (passages.size() == 1 ? " message, " : " messages, ") + FormatBytes(bytes),
+            out);
   TextTable table({">round", ">from", ">to", ">tree", "stream bytes", ">bytes"});
   for (const Passage& passage : passages) {
     table.Add({std::to_string(passage.round), std::to_string(passage.from),
@@ -158,7 +161,7 @@ void PrintPassagesText(const std::string& what, const std::vector<Passage>& pass
                    std::to_string(passage.begin + passage.bytes) + ")",
                FormatCount(passage.bytes)});
   }
-  table.Print(rows, out);
+  table.Print(style, out);
 }
 
 void PrintPassagesJson(const std::string& what, const std::vector<Passage>& passages,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/plan_tools/explain.h"
+#include "compiler/plan_tools/text_table.h"
 
 namespace reshard {
 
@@ -18,12 +19,13 @@ struct FlowsReport {
   std::vector<Flow> flows;
   bool why = false;  // with the alternatives of each flow
 };
-void PrintFlowsText(const Plan& plan, const FlowsReport& report, size_t rows, std::ostream& out);
+void PrintFlowsText(const Plan& plan, const FlowsReport& report, const TextStyle& style,
+                    std::ostream& out);
 void PrintFlowsJson(const Plan& plan, const FlowsReport& report, std::ostream& out);
 
 // `what` says which messages these are: "rank 3 to rank 5".
-void PrintPassagesText(const std::string& what, const std::vector<Passage>& passages, size_t rows,
-                       std::ostream& out);
+void PrintPassagesText(const std::string& what, const std::vector<Passage>& passages,
+                       const TextStyle& style, std::ostream& out);
 void PrintPassagesJson(const std::string& what, const std::vector<Passage>& passages,
                        std::ostream& out);
 

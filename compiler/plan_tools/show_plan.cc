@@ -33,8 +33,9 @@ std::vector<size_t> ByWeight(size_t count, const Weight& weight) {
   return order;
 }
 
-void PrintDomains(const Plan& plan, const PlanLoads& loads, size_t limit, std::ostream& out) {
-  out << "\ndomains (network bytes)\n";
+void PrintDomains(const Plan& plan, const PlanLoads& loads, const TextStyle& style,
+                  std::ostream& out) {
+  PrintTitle(style, "domains (network bytes)", out);
   TextTable table({"domain", ">ranks", ">needs", ">receives", ">x needs", ">sends"});
   for (size_t d = 0; d < plan.domains.size(); ++d) {
     const DomainLoads& domain = loads.domains[d];
@@ -46,11 +47,13 @@ void PrintDomains(const Plan& plan, const PlanLoads& loads, size_t limit, std::o
                                  static_cast<double>(domain.needed_bytes)),
                FormatBytes(domain.network.send_bytes)});
   }
-  table.Print(limit, out);
+  table.Print(style, out);
 }
 
-void PrintNics(const Plan& plan, const PlanLoads& loads, size_t limit, std::ostream& out) {
-  out << "\nNICs, the busiest first (part of the predicted time that its bytes take)\n";
+void PrintNics(const Plan& plan, const PlanLoads& loads, const TextStyle& style,
+               std::ostream& out) {
+  PrintTitle(style, "NICs, the busiest first (part of the predicted time that its bytes take)",
+             out);
   TextTable table({"NIC", ">rate", ">sends", ">busy", ">receives", ">busy"});
   const double time = static_cast<double>(plan.header.totals.predicted_ns) / 1e9;
   const auto busiest = [&](size_t n) {
@@ -65,11 +68,11 @@ void PrintNics(const Plan& plan, const PlanLoads& loads, size_t limit, std::ostr
                FormatBytes(load.receive_bytes),
                Percent(Seconds(load.receive_bytes, nic.bytes_per_s), time)});
   }
-  table.Print(limit, out);
+  table.Print(style, out);
 }
 
-void PrintClasses(const Plan& plan, size_t limit, std::ostream& out) {
-  out << "\nclasses, the largest first\n";
+void PrintClasses(const Plan& plan, const TextStyle& style, std::ostream& out) {
+  PrintTitle(style, "classes, the largest first", out);
   TextTable table({">class", ">bytes", ">cells", "holders", "needers"});
   for (const size_t c :
        ByWeight(plan.classes.size(), [&](size_t index) { return plan.classes[index].bytes; })) {
@@ -78,11 +81,11 @@ void PrintClasses(const Plan& plan, size_t limit, std::ostream& out) {
                DescribeRanks(plan.rank_sets[cls.holders]),
                DescribeRanks(plan.rank_sets[cls.needers])});
   }
-  table.Print(limit, out);
+  table.Print(style, out);
 }
 
-void PrintRoutes(const Plan& plan, size_t limit, std::ostream& out) {
-  out << "\nroutes: each tree feeds one rank of each of its domains\n";
+void PrintRoutes(const Plan& plan, const TextStyle& style, std::ostream& out) {
+  PrintTitle(style, "routes: each tree feeds one rank of each of its domains", out);
   TextTable table({">tree", ">stream", "kind", ">bytes", ">sources", "landers, the head first"});
   std::vector<std::vector<Rank>> sources(plan.trees.size());
   for (const PlanInject& inject : plan.injects) {
@@ -104,16 +107,23 @@ void PrintRoutes(const Plan& plan, size_t limit, std::ostream& out) {
                FormatBytes(stream.bytes), FormatCount(static_cast<int64_t>(sources[t].size())),
                landers});
   }
-  table.Print(limit, out);
+  table.Print(style, out);
 }
 
-void PrintProvenance(const LoadedPlan& loaded, std::ostream& out) {
+void PrintProvenance(const LoadedPlan& loaded, const TextStyle& style, std::ostream& out) {
   const PlanHeader& header = loaded.plan.header;
-  out << "\noptions     ";
-  for (const auto& [name, value] : header.options) out << " " << name << "=" << value;
-  out << "\ntrain        " << ToHex(header.train_digest) << "\ninfer        "
-      << ToHex(header.infer_digest) << "\ntopo         " << ToHex(header.topo_digest)
-      << "\nplan         " << ToHex(loaded.root_digest) << "\n";
+  std::string options;
+  for (const auto& [name, value] : header.options) {
+    options += (options.empty() ? "" : " ") + name + "=" + value;
+  }
+  out << "\n";
+  PrintPairs(style,
+             {{"options", options},
+              {"train", ToHex(header.train_digest)},
+              {"infer", ToHex(header.infer_digest)},
+              {"topo", ToHex(header.topo_digest)},
+              {"plan", ToHex(loaded.root_digest)}},
+             13, out);
 }
 
 void WriteLoads(const Plan& plan, const PlanLoads& loads, JsonWriter* json) {
@@ -142,16 +152,16 @@ void WriteLoads(const Plan& plan, const PlanLoads& loads, JsonWriter* json) {
 
 }  // namespace
 
-void ShowPlanText(const LoadedPlan& loaded, int64_t plan_bytes, const ShowLimits& limits,
+void ShowPlanText(const LoadedPlan& loaded, int64_t plan_bytes, const TextStyle& style,
                   std::ostream& out) {
   const Plan& plan = loaded.plan;
   const PlanLoads loads = ComputeLoads(plan);
-  PrintSummary(plan, Summarize(plan), plan_bytes, out);
-  PrintDomains(plan, loads, limits.rows, out);
-  PrintNics(plan, loads, limits.rows, out);
-  PrintClasses(plan, limits.rows, out);
-  PrintRoutes(plan, limits.rows, out);
-  PrintProvenance(loaded, out);
+  PrintSummary(plan, Summarize(plan), plan_bytes, style, out);
+  PrintDomains(plan, loads, style, out);
+  PrintNics(plan, loads, style, out);
+  PrintClasses(plan, style, out);
+  PrintRoutes(plan, style, out);
+  PrintProvenance(loaded, style, out);
 }
 
 void ShowPlanJson(const LoadedPlan& loaded, int64_t plan_bytes, std::ostream& out) {

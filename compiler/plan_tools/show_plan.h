@@ -5,16 +5,13 @@
 #include <cstdint>
 #include <ostream>
 
+#include "compiler/plan_tools/text_table.h"
 #include "runtime/plan/load_plan.h"
 
 namespace reshard {
 
-struct ShowLimits {
-  size_t rows = 16;  // of each table; the rest is counted. 0: all
-};
-
 // Summary, domains, NICs, the largest classes, the streams and their trees, options, digests.
-void ShowPlanText(const LoadedPlan& loaded, int64_t plan_bytes, const ShowLimits& limits,
+void ShowPlanText(const LoadedPlan& loaded, int64_t plan_bytes, const TextStyle& style,
                   std::ostream& out);
 // The same as one JSON object, schema "reshardc-show/1", never cut short.
 void ShowPlanJson(const LoadedPlan& loaded, int64_t plan_bytes, std::ostream& out);

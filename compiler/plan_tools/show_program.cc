@@ -39,25 +39,29 @@ uint32_t FindRank(const Plan& plan, Rank rank) {
 
 }  // namespace
 
-bool ShowProgramText(const Plan& plan, Rank rank, size_t limit, std::ostream& out) {
+bool ShowProgramText(const Plan& plan, Rank rank, const TextStyle& style, std::ostream& out) {
   const uint32_t index = FindRank(plan, rank);
   if (index == kNoId) return false;
   const Program program = ExpandProgram(plan, BuildProgramIndex(plan), rank);
   const PlanRank& entry = plan.ranks[index];
-  out << "rank " << rank << ": " << FormatCount(static_cast<int64_t>(program.ops.size()))
-      << (program.ops.size() == 1 ? " operation, " : " operations, ")
-      << FormatBinary(entry.staging_bytes()) << " of staging (" << kRecvSlots
-      << " receive slots of " << FormatCount(entry.recv_slot_bytes) << " bytes, " << kPackSlots
-      << " pack slots of " << FormatCount(entry.pack_slot_bytes) << ")\n";
+  PrintLine(style,
+            "rank " + std::to_string(rank) + ": " +
+                FormatCount(static_cast<int64_t>(program.ops.size())) +
+                (program.ops.size() == 1 ? " operation, " : " operations, ") +
+                FormatBinary(entry.staging_bytes()) + " of staging (" + std::to_string(kRecvSlots) +
+                " receive slots of " + FormatCount(entry.recv_slot_bytes) + " bytes, " +
+                std::to_string(kPackSlots) + " pack slots of " +
+                FormatCount(entry.pack_slot_bytes) + ")",
+            out);
   TextTable table(
       {">round", "op", ">peer", ">tree", "stream bytes", ">bytes", ">arena", ">peer's"});
   for (const Op& op : program.ops) {
     table.Add({std::to_string(op.round), std::string(OpText(op.kind)), std::to_string(op.peer),
                std::to_string(op.tree), Range(op.begin, op.extent), FormatCount(op.extent),
-               op.kind == OpKind::kCopy ? "-" : std::to_string(op.arena_offset),
-               HasPeerOffset(op.kind) ? std::to_string(op.peer_offset) : "-"});
+               op.kind == OpKind::kCopy ? "-" : FormatCount(op.arena_offset),
+               HasPeerOffset(op.kind) ? FormatCount(op.peer_offset) : "-"});
   }
-  table.Print(limit, out);
+  table.Print(style, out);
   return true;
 }
 

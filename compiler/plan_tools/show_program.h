@@ -5,13 +5,15 @@
 #include <cstddef>
 #include <ostream>
 
+#include "compiler/plan_tools/text_table.h"
 #include "runtime/base/rank_set.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
 
 // False when the plan has no such rank. At most `limit` operations (0: all); the rest is counted.
-[[nodiscard]] bool ShowProgramText(const Plan& plan, Rank rank, size_t limit, std::ostream& out);
+[[nodiscard]] bool ShowProgramText(const Plan& plan, Rank rank, const TextStyle& style,
+                                   std::ostream& out);
 // Schema "reshardc-show-rank/1", every operation.
 [[nodiscard]] bool ShowProgramJson(const Plan& plan, Rank rank, std::ostream& out);
 // Every operation, one a line under the head of its round.

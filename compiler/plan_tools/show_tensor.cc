@@ -30,14 +30,15 @@ std::string Slices(const std::vector<IndexRun>& box) {
 
 }  // namespace
 
-bool ShowTensorText(const Plan& plan, const std::string& name, size_t limit, std::ostream& out) {
+bool ShowTensorText(const Plan& plan, const std::string& name, const TextStyle& style,
+                    std::ostream& out) {
   const std::optional<TensorId> tensor = FindTensor(plan, name);
   if (!tensor) return false;
   const PlanSuper& super = plan.supers[tensor->super];
-  out << name << " " << DTypeText(super.dtype) << " " << Join(super.shape) << "\n";
+  PrintLine(style, name + " " + std::string(DTypeText(super.dtype)) + " " + Join(super.shape), out);
   const std::vector<TensorPlace> places = PlacesOfTensor(plan, *tensor);
   for (const PlanSide side : {PlanSide::kSource, PlanSide::kDestination}) {
-    out << (side == PlanSide::kSource ? "held by\n" : "needed by\n");
+    PrintLine(style, side == PlanSide::kSource ? "held by" : "needed by", out);
     TextTable table({"ranks", "elements", ">bytes", "param", "shape", "at", ">offset"});
     for (const TensorPlace& place : places) {
       if (place.side != side) continue;
@@ -45,7 +46,7 @@ bool ShowTensorText(const Plan& plan, const std::string& name, size_t limit, std
                  FormatCount(place.bytes), place.param, Join(place.param_shape), Join(place.at),
                  FormatCount(place.offset_bytes)});
     }
-    table.Print(limit, out);
+    table.Print(style, out);
   }
   return true;
 }

@@ -6,12 +6,13 @@
 #include <ostream>
 #include <string>
 
+#include "compiler/plan_tools/text_table.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
 
 // False when no tensor has this name.
-[[nodiscard]] bool ShowTensorText(const Plan& plan, const std::string& name, size_t limit,
+[[nodiscard]] bool ShowTensorText(const Plan& plan, const std::string& name, const TextStyle& style,
                                   std::ostream& out);
 // Schema "reshardc-show-tensor/1".
 [[nodiscard]] bool ShowTensorJson(const Plan& plan, const std::string& name, std::ostream& out);

@@ -88,7 +88,7 @@ void PrintRankNodes(const Plan& plan, std::ostream& out) {
 
 }  // namespace
 
-void ShowRanksText(const Plan& plan, size_t limit, std::ostream& out) {
+void ShowRanksText(const Plan& plan, const TextStyle& style, std::ostream& out) {
   TextTable table(
       {">rank", "node", "domain", ">source", ">destination", ">sends", ">receives", ">staging"});
   for (const auto& [rank, row] : RankRows(plan)) {
@@ -97,7 +97,7 @@ void ShowRanksText(const Plan& plan, size_t limit, std::ostream& out) {
                FormatBytes(row.network.send_bytes), FormatBytes(row.network.receive_bytes),
                FormatBinary(row.staging_bytes)});
   }
-  table.Print(limit, out);
+  table.Print(style, out);
 }
 
 void ShowRanksJson(const Plan& plan, std::ostream& out) {
@@ -122,7 +122,7 @@ void ShowRanksJson(const Plan& plan, std::ostream& out) {
   out << json.Text() << "\n";
 }
 
-void ShowMessagesText(const Plan& plan, size_t limit, std::ostream& out) {
+void ShowMessagesText(const Plan& plan, const TextStyle& style, std::ostream& out) {
   const std::map<int64_t, SizeBucket> buckets = MessageSizes(plan);
   int64_t most = 1;
   for (const auto& [size, bucket] : buckets) most = std::max(most, bucket.messages);
@@ -133,7 +133,7 @@ void ShowMessagesText(const Plan& plan, size_t limit, std::ostream& out) {
     table.Add({FormatBinary(size), FormatCount(bucket.messages), FormatBytes(bucket.bytes),
                std::string(static_cast<size_t>(width), '#')});
   }
-  table.Print(limit, out);
+  table.Print(style, out);
 }
 
 void ShowMessagesJson(const Plan& plan, std::ostream& out) {

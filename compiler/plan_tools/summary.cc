@@ -1,8 +1,8 @@
 #include "compiler/plan_tools/summary.h"
 
 #include <algorithm>
-#include <iomanip>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "compiler/plan_tools/json_text.h"
@@ -86,39 +86,38 @@ PlanSummary Summarize(const Plan& plan) {
 }
 
 void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,
-                  std::ostream& out) {
+                  const TextStyle& style, std::ostream& out) {
   const PlanTotals& totals = plan.header.totals;
-  const auto row = [&](const char* name) -> std::ostream& {
-    return out << std::left << std::setw(12) << name << std::right;
-  };
   const auto side = [&](const SideSummary& of) {
     return FormatCount(of.ranks) + " ranks, " + FormatCount(of.params) + " params, " +
            FormatBytes(of.bytes);
   };
-  row("tensors") << FormatCount(summary.tensors) << " in "
-                 << FormatCount(static_cast<int64_t>(plan.classes.size())) << " classes\n";
-  row("source") << side(summary.source) << "\n";
-  row("destination") << side(summary.destination) << "\n";
-  row("network") << FormatBytes(totals.network_bytes) << " in " << FormatCount(totals.messages)
-                 << " messages";
+  std::string network =
+      FormatBytes(totals.network_bytes) + " in " + FormatCount(totals.messages) + " messages";
   if (summary.needed_network_bytes > 0) {
-    out << " into " << FormatCount(summary.domains_fed)
-        << (summary.domains_fed == 1 ? " domain, " : " domains, ")
-        << FormatRatio(static_cast<double>(totals.network_bytes) /
-                       static_cast<double>(summary.needed_network_bytes))
-        << "x what they need";
+    network += " into " + FormatCount(summary.domains_fed) +
+               (summary.domains_fed == 1 ? " domain, " : " domains, ") +
+               FormatRatio(static_cast<double>(totals.network_bytes) /
+                           static_cast<double>(summary.needed_network_bytes)) +
+               "x what they need";
   }
-  out << "\n";
-  row("scale-up") << FormatBytes(totals.scaleup_bytes) << " between ranks of a domain, "
-                  << FormatBytes(totals.local_bytes) << " inside ranks\n";
-  row("time") << FormatNanoseconds(totals.predicted_ns) << " predicted in "
-              << FormatCount(totals.rounds) << (totals.rounds == 1 ? " round\n" : " rounds\n");
+  std::vector<std::pair<std::string, std::string>> pairs = {
+      {"tensors", FormatCount(summary.tensors) + " in " +
+                      FormatCount(static_cast<int64_t>(plan.classes.size())) + " classes"},
+      {"source", side(summary.source)},
+      {"destination", side(summary.destination)},
+      {"network", network},
+      {"scale-up", FormatBytes(totals.scaleup_bytes) + " between ranks of a domain, " +
+                       FormatBytes(totals.local_bytes) + " inside ranks"},
+      {"time", FormatNanoseconds(totals.predicted_ns) + " predicted in " +
+                   FormatCount(totals.rounds) + (totals.rounds == 1 ? " round" : " rounds")}};
   if (totals.bound_ns > 0) {
-    row("bound") << FormatNanoseconds(totals.bound_ns) << " (" << summary.binding_cut << "), ratio "
-                 << FormatRatio(summary.ratio) << "\n";
+    pairs.emplace_back("bound", FormatNanoseconds(totals.bound_ns) + " (" + summary.binding_cut +
+                                    "), ratio " + FormatRatio(summary.ratio));
   }
-  row("staging") << FormatBinary(totals.max_staging_bytes) << " on the busiest rank\n";
-  row("plan") << FormatBytes(plan_bytes) << "\n";
+  pairs.emplace_back("staging", FormatBinary(totals.max_staging_bytes) + " on the busiest rank");
+  pairs.emplace_back("plan", FormatBytes(plan_bytes));
+  PrintPairs(style, pairs, 12, out);
 }
 
 void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <string>
 
+#include "compiler/plan_tools/text_table.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -34,7 +35,7 @@ std::string DescribeCut(const Plan& plan, const PlanCut& cut);
 
 // The lines that `compile` and `show` open with.
 void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,
-                  std::ostream& out);
+                  const TextStyle& style, std::ostream& out);
 
 // The same as fields of the object that is open in `json`.
 void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,

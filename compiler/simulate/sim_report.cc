@@ -95,7 +95,7 @@ void PrintBaselines(const SimCase& sim, std::ostream& out) {
                FormatBytes(baseline.most_nic_bytes), FormatBinary(baseline.buffer_bytes)});
   }
   out << "\n";
-  table.Print(0, out);
+  table.Print({OutputFormat::kText, 0, 0}, out);
 }
 
 void WriteBaselines(const SimCase& sim, JsonWriter* json) {

@@ -1,0 +1,21 @@
+// The options of commands that print tables: --format, --json and --rows.
+#ifndef RESHARD_COMPILER_CLI_STYLE_OPTIONS_H_
+#define RESHARD_COMPILER_CLI_STYLE_OPTIONS_H_
+
+#include <vector>
+
+#include "compiler/plan_tools/text_table.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace reshard {
+
+// Returns the options that choose a format.
+std::vector<CLI::Option*> DeclareStyle(CLI::App* app, TextStyle* style);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_CLI_STYLE_OPTIONS_H_
