@@ -97,6 +97,9 @@ class GpuRuntime {
   // Between two events that are over.
   virtual StatusOr<std::chrono::nanoseconds> Elapsed(EventHandle from, EventHandle to) = 0;
 
+  // From one place of the device to another.
+  virtual Status CopyOnDevice(uint8_t* to, const uint8_t* from, int64_t bytes,
+                              StreamHandle stream) = 0;
   // Kernels.
   virtual Status LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
                               StreamHandle stream) = 0;

@@ -205,6 +205,12 @@ class CudaGpu final : public GpuRuntime {
     return std::chrono::nanoseconds(static_cast<int64_t>(double{milliseconds} * 1e6));
   }
 
+  Status CopyOnDevice(uint8_t* to, const uint8_t* from, int64_t bytes,
+                      StreamHandle stream) override {
+    return CudaStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(bytes),
+                                      cudaMemcpyDeviceToDevice, StreamOf(stream)),
+                      "cudaMemcpyAsync");
+  }
   Status LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
                       StreamHandle stream) override {
     return CudaStatus(LaunchCopyKernel(kind, tables, tiles.first, tiles.count, stream),
@@ -238,6 +244,20 @@ class CudaGpu final : public GpuRuntime {
 
 bool IsBuiltIn() { return true; }
 
+StatusOr<std::vector<std::string>> ListGpus() {
+  int count = 0;
+  const Status counted = CudaStatus(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
+  if (!counted.ok()) return Status(counted.code(), "no GPU can be used: " + counted.message());
+  std::vector<std::string> names;
+  for (int device = 0; device < count; ++device) {
+    cudaDeviceProp properties{};
+    RESHARD_RETURN_IF_ERROR(
+        CudaStatus(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties"));
+    names.push_back(properties.name);
+  }
+  return names;
+}
+
 StatusOr<std::shared_ptr<GpuRuntime>> OpenGpu(int32_t device) {
   int count = 0;
   const Status counted = CudaStatus(cudaGetDeviceCount(&count), "cudaGetDeviceCount");
@@ -256,13 +276,19 @@ StatusOr<std::shared_ptr<GpuRuntime>> OpenGpu(int32_t device) {
 #else
 
 namespace reshard::nccl {
+namespace {
 
-bool IsBuiltIn() { return false; }
-
-StatusOr<std::shared_ptr<GpuRuntime>> OpenGpu(int32_t) {
+Status NotBuiltIn() {
   return Status(StatusCode::kUnavailable,
                 "this program was built without CUDA and NCCL: the nccl backend is not built in");
 }
+
+}  // namespace
+
+bool IsBuiltIn() { return false; }
+
+StatusOr<std::vector<std::string>> ListGpus() { return NotBuiltIn(); }
+StatusOr<std::shared_ptr<GpuRuntime>> OpenGpu(int32_t) { return NotBuiltIn(); }
 
 }  // namespace reshard::nccl
 

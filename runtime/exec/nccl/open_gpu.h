@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "runtime/base/status.h"
 #include "runtime/exec/nccl/gpu_runtime.h"
@@ -12,6 +14,9 @@ namespace reshard::nccl {
 
 // Whether this program was built with the CUDA toolkit and NCCL's header.
 bool IsBuiltIn();
+
+// The names of the devices of this process, by number. Errors as below.
+StatusOr<std::vector<std::string>> ListGpus();
 
 // The runtime of device `device` of this process. kUnavailable without such a device, without a
 // driver, and in programs built without CUDA; the message says which.

@@ -274,6 +274,13 @@ StatusOr<std::chrono::nanoseconds> HostGpu::Elapsed(EventHandle from, EventHandl
   return std::chrono::nanoseconds(time_of(EventOf(to)) - time_of(EventOf(from)));
 }
 
+Status HostGpu::CopyOnDevice(uint8_t* to, const uint8_t* from, int64_t bytes, StreamHandle stream) {
+  Enqueue(stream, HostTask([to, from, bytes] {
+            if (bytes > 0) std::memcpy(to, from, static_cast<size_t>(bytes));
+          }));
+  return Status();
+}
+
 Status HostGpu::LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
                              StreamHandle stream) {
   if (launches_left_-- <= 0) return Status(StatusCode::kIoError, "the device is broken");

@@ -71,6 +71,8 @@ class HostGpu final : public GpuRuntime {
   Status AwaitEvent(StreamHandle stream, EventHandle event) override;
   StatusOr<bool> IsDone(EventHandle event) override;
   StatusOr<std::chrono::nanoseconds> Elapsed(EventHandle from, EventHandle to) override;
+  Status CopyOnDevice(uint8_t* to, const uint8_t* from, int64_t bytes,
+                      StreamHandle stream) override;
   Status LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
                       StreamHandle stream) override;
   Status LaunchSignal(const FlagList& list, uint64_t value, const uint32_t* stop,

@@ -1,0 +1,128 @@
+// The program of tools/gpu-check.
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "runtime/exec/nccl/open_gpu.h"
+#include "runtime/exec/nccl/open_nccl.h"
+#include "runtime/plan/load_plan.h"
+#include "runtime/plan/verify.h"
+#include "tests/gpu/gpu_check.h"
+
+namespace {
+
+using reshard::Plan;
+using reshard::Status;
+using reshard::StatusOr;
+using namespace reshard::nccl;
+
+constexpr int kAllPassed = 0;
+constexpr int kSomeFailed = 1;
+constexpr int kCannotJudge = 2;
+// The first NCCL that puts several ranks on one GPU, if its environment variable says so.
+constexpr int32_t kManyRanksVersion = 23000;
+constexpr char kManyRanksVariable[] = "NCCL_MULTI_RANK_GPU_ENABLE";
+
+int CannotJudge(const std::string& why) {
+  std::cout << "SKIPPED: gpu-check: " << why << "\n0 passed, 0 failed, 1 skipped\n";
+  return kCannotJudge;
+}
+
+struct Arguments {
+  std::string nccl;
+  std::vector<std::string> plans;
+};
+
+bool Parse(int argc, char** argv, Arguments* arguments) {
+  for (int i = 1; i < argc; ++i) {
+    if (std::strcmp(argv[i], "--nccl") == 0) {
+      if (++i == argc) return false;
+      arguments->nccl = argv[i];
+    } else if (argv[i][0] == '-') {
+      return false;
+    } else {
+      arguments->plans.push_back(argv[i]);
+    }
+  }
+  return true;
+}
+
+// "a/b/toy.fb" is "toy".
+std::string NameOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string file = slash == std::string::npos ? path : path.substr(slash + 1);
+  return file.substr(0, file.rfind('.'));
+}
+
+StatusOr<NamedPlan> Load(const std::string& path) {
+  StatusOr<reshard::LoadedPlan> loaded = reshard::LoadPlanFile(path, {});
+  if (!loaded.ok()) return loaded.status();
+  if (!reshard::VerifyPlan(loaded->plan, {}).ok()) {
+    return Status(reshard::StatusCode::kCorruptData, path + " breaks rules of the verifier");
+  }
+  return NamedPlan{NameOf(path), std::make_shared<Plan>(std::move(loaded->plan))};
+}
+
+// What stands between the ranks, and why.
+std::shared_ptr<NcclLibrary> ChooseLibrary(const Arguments& arguments, size_t gpu_count,
+                                           size_t rank_count, std::string* text) {
+  StatusOr<std::shared_ptr<NcclLibrary>> library = OpenNccl(arguments.nccl);
+  if (!library.ok()) {
+    *text = "copies on the device in place of NCCL: " + library.status().message();
+    return nullptr;
+  }
+  const int32_t version = (*library)->version();
+  const std::string name = "NCCL " + std::to_string(version / 10000) + "." +
+                           std::to_string(version % 10000 / 100) + "." +
+                           std::to_string(version % 100);
+  const char* const enabled = std::getenv(kManyRanksVariable);
+  const bool many =
+      version >= kManyRanksVersion && enabled != nullptr && std::strcmp(enabled, "1") == 0;
+  if (gpu_count < rank_count && !many) {
+    *text = "copies on the device in place of NCCL: " + std::to_string(gpu_count) +
+            " GPUs for up to " + std::to_string(rank_count) + " ranks, and " + name +
+            " puts only one on each (2.30 can do more)";
+    return nullptr;
+  }
+  *text = name + (gpu_count < rank_count ? ", several ranks per GPU" : "");
+  return *std::move(library);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  if (!Parse(argc, argv, &arguments)) {
+    std::cerr << "usage: gpu_check [--nccl FILE] [PLAN...]\n";
+    return kCannotJudge;
+  }
+  const StatusOr<std::vector<std::string>> gpus = ListGpus();
+  if (!gpus.ok()) return CannotJudge(gpus.status().message());
+  if (gpus->empty()) return CannotJudge("no GPU");
+  GpuCheckSpec spec;
+  size_t most_ranks = 0;
+  for (const std::string& path : arguments.plans) {
+    StatusOr<NamedPlan> plan = Load(path);
+    if (!plan.ok()) {
+      std::cerr << "gpu-check: error: " << plan.status() << "\n";
+      return kCannotJudge;
+    }
+    most_ranks = std::max(most_ranks, plan->plan->ranks.size());
+    spec.plans.push_back(*std::move(plan));
+  }
+  std::string between;
+  spec.library = ChooseLibrary(arguments, gpus->size(), most_ranks, &between);
+  // Without NCCL everything is on the first device.
+  const uint32_t used = spec.library == nullptr ? 1 : static_cast<uint32_t>(gpus->size());
+  spec.open_gpu = [used](uint32_t rank) { return OpenGpu(static_cast<int32_t>(rank % used)); };
+  std::cout << used << " of " << gpus->size() << " GPUs (" << gpus->front() << "); " << between
+            << "\n\n";
+  const GpuCheckTotals totals = RunGpuCheck(spec, std::cout);
+  std::cout << "\n" << totals.passed << " passed, " << totals.failed << " failed, 0 skipped\n";
+  return totals.failed == 0 ? kAllPassed : kSomeFailed;
+}
