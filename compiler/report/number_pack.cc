@@ -15,6 +15,11 @@ void NumberPack::Add(uint64_t number) {
   bytes_.push_back(static_cast<uint8_t>(number));
 }
 
+void NumberPack::AddSigned(int64_t number) {
+  const uint64_t doubled = static_cast<uint64_t>(number) << 1;
+  Add(number < 0 ? ~doubled : doubled);
+}
+
 std::string NumberPack::Base64() const { return Base64Of(bytes_); }
 
 std::string Base64Of(std::span<const uint8_t> bytes) {

@@ -15,6 +15,8 @@ namespace reshard {
 class NumberPack {
  public:
   void Add(uint64_t number);
+  // 0, -1, 1, -2, ... as 0, 1, 2, 3, ...
+  void AddSigned(int64_t number);
   std::string Base64() const;
 
  private:

@@ -37,5 +37,14 @@ TEST_CASE("numbers take seven bits a byte, the low ones first") {
   CHECK(largest.Base64() == Base64Of(ten));
 }
 
+TEST_CASE("signed numbers alternate around zero") {
+  NumberPack pack, expected;
+  const int64_t numbers[] = {0, -1, 1, -2, 2, -64, 64, INT64_MAX, INT64_MIN};
+  const uint64_t codes[] = {0, 1, 2, 3, 4, 127, 128, UINT64_MAX - 1, UINT64_MAX};
+  for (const int64_t number : numbers) pack.AddSigned(number);
+  for (const uint64_t code : codes) expected.Add(code);
+  CHECK(pack.Base64() == expected.Base64());
+}
+
 }  // namespace
 }  // namespace reshard

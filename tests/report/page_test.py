@@ -96,6 +96,15 @@ def unpack(text):
     return numbers
 
 
+def names_of(names):
+    """Names of which each says how much it shares with the one before."""
+    found, name = [], ""
+    for shared, rest in zip(unpack(names["shared"]), names["text"].split("\n")):
+        name = name[:shared] + rest
+        found.append(name)
+    return found
+
+
 def pairs_of(traffic):
     """(from, to) sites to (bytes, messages)."""
     numbers = iter(unpack(traffic["packed"]))
@@ -158,9 +167,8 @@ class PageTest(unittest.TestCase):
 
     def test_names_are_text(self):
         page = self.pages["hostile"]
-        names = "".join(
-            part for template in self.model("hostile")["tensors"]["supers"] for part in template["name"]
-            if isinstance(part, str))
+        names = names_of(self.model("hostile")["tensors"]["names"])
+        self.assertEqual(len(plans.HOSTILE_TENSORS), len(names))
         for name in ("<script>alert(1)</script>", "</script><!--", "é.weight", "line\\nfeed\\x1b[31m",
                      "right\\u202eto left"):
             self.assertIn(name, names)
@@ -221,9 +229,11 @@ class PageTest(unittest.TestCase):
 
     def test_names_stay_patterns(self):
         tensors = self.model("qwen")["tensors"]
-        count = sum(math.prod(template["loops"][1::2]) for template in tensors["supers"])
+        kinds = unpack(tensors["kind"])
+        count = sum(math.prod(tensors["kinds"][kind]["loops"][1::2]) for kind in kinds)
         self.assertEqual(self.model("qwen")["summary"]["tensors"], count)
-        self.assertLess(len(tensors["supers"]), 20)
+        self.assertLess(len(kinds), 20)
+        self.assertIn("model.layers.\t.self_attn.q_proj.weight", names_of(tensors["names"]))
         self.assertNotIn("layers.17.", self.pages["qwen"].source)
         self.assertLess(len(self.pages["qwen"].source), 400_000)
 
@@ -268,6 +278,15 @@ class PageTest(unittest.TestCase):
     def test_a_page_goes_to_standard_output(self):
         page = plans.reshardc("report", self.small, "-o", "-").decode()
         self.assertEqual(self.pages["small"].source, page)
+
+    def test_thousands_of_names_make_a_page_of_a_few_megabytes(self):
+        plan = plans.compile_plan(self.folder, "names.fb", plans.explicit_inputs(self.folder, 5000))
+        page = Page(plans.report(self.folder, "names.html", plan))
+        self.assertEqual([], page.problems)
+        tensors = json.loads(page.data)["plans"][0]["tensors"]
+        self.assertEqual(plans.explicit_names(5000), names_of(tensors["names"]))
+        self.assertEqual(2 * 5000, len(names_of(tensors["param_names"])))
+        self.assertLess(len(page.data) / 5000, 100)
 
     def test_thousands_of_ranks_make_a_page_of_a_few_megabytes(self):
         plan = plans.compile_plan(self.folder, "large.fb", plans.LARGE)

@@ -52,3 +52,24 @@ def hostile_inputs(folder):
     with open(paths[-1], "w", encoding="utf-8") as stream:
         stream.write(text)
     return paths
+
+
+def explicit_names(count):
+    return ["model.layers.%d.block%d.weight" % (i // 7, i % 7) for i in range(count)]
+
+
+def explicit_inputs(folder, count):
+    """So many tensors, each written out on ranks of its own."""
+    paths = []
+    for side, first in (("source", 0), ("destination", 2)):
+        layout = {
+            "format": "reshard-layout", "version": 1, "side": side, "rank_base": first,
+            "logical": [{"name": name, "shape": [8, 8]} for name in explicit_names(count)],
+            "meshes": {"m": {"axes": ["x"], "ranks": list(range(first, 2 + 2 * first))}},
+            "explicit": [{"rank": first + i % 2, "param": name, "dtype": "bf16", "shape": [8, 8],
+                          "pieces": [{"t": name, "src": [[0, 8], [0, 8]], "dst": [[0, 8], [0, 8]]}]}
+                         for i, name in enumerate(explicit_names(count))]}
+        paths.append(os.path.join(folder, "explicit_%s.json" % side))
+        with open(paths[-1], "w", encoding="utf-8") as stream:
+            json.dump(layout, stream)
+    return paths + [TOPOLOGIES + "toy.json"]

@@ -58,6 +58,15 @@ function unpack(text) {
   return numbers;
 }
 
+const unpackSigned = (text) => unpack(text).map((number) => number % 2 ? -(number + 1) / 2 : number / 2);
+
+// Names of which each says how much it shares with the one before.
+function unpackNames({ shared, text }) {
+  const rest = text.split('\n');
+  let name = '';
+  return unpack(shared).map((same, i) => (name = name.slice(0, same) + rest[i]));
+}
+
 // A row of buttons of which one is pressed. `items` are [value, label].
 function choice(label, items, value, pick) {
   const buttons = items.map(([key, text]) => el('button', {

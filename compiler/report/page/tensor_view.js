@@ -31,12 +31,14 @@ class TensorView {
 
   // Before anything is asked: the templates.
   showTemplates() {
-    this.showResults(this.index.supers.map((template, of) => ({
+    const { supers } = this.index;
+    this.showResults(supers.slice(0, MOST_RESULTS).map((template, of) => ({
       name: describe(template.name, template.loops),
       kind: plural(loopCount(template), 'tensor') + ' · ' + this.kind(of),
       pick: () => this.open({ of, values: template.loops.filter((_, i) => i % 2 === 0),
         name: instance(template.name, template.loops.filter((_, i) => i % 2 === 0)) }),
     })));
+    if (supers.length > MOST_RESULTS) this.results.append(el('p', { class: 'more' }, count(supers.length - MOST_RESULTS) + ' more'));
   }
 
   kind(of) {

@@ -9,19 +9,19 @@ const MOST_NAMES = 2e6;  // that are searched
 
 class TensorIndex {
   constructor(json) {
-    this.supers = json.supers;
-    this.params = json.params;
+    const names = unpackNames(json.names);
+    this.supers = unpack(json.kind).map((kind, i) => ({ ...json.kinds[kind], name: pattern(names[i], json.kinds[kind]) }));
+    const paramNames = unpackNames(json.param_names), ranks = unpack(json.param_ranks);
+    this.params = unpack(json.param_kind).map((kind, i) => ({
+      ...json.param_kinds[kind], name: pattern(paramNames[i], json.param_kinds[kind]), ranks: ranks[i] }));
     this.rankSets = json.rank_sets;
     this.places = this.supers.map(() => []);
-    for (let i = 0; i < json.places.length;) {
-      const [of, param, baseBytes, baseInstance] = json.places.slice(i, i + 4);
-      i += 4;
-      const dims = [];
-      for (let d = 0; d < this.supers[of].dims.length / 2; ++d, i += 4) {
-        const [begin, extent, stride, instanceStride] = json.places.slice(i, i + 4);
-        dims.push({ begin, extent, stride, instanceStride });
-      }
-      this.places[of].push({ param, baseBytes, baseInstance, dims });
+    const kinds = json.place_kinds.map(placeDims);
+    const numbers = unpackSigned(json.places);
+    for (let i = 0, of = 0, param = 0; i < numbers.length; i += 5) {
+      of += numbers[i];
+      param += numbers[i + 1];
+      this.places[of].push({ param, baseBytes: numbers[i + 2], baseInstance: numbers[i + 3], dims: kinds[numbers[i + 4]] });
     }
     this.total = this.supers.reduce((sum, of) => sum + loopCount(of), 0);
   }
@@ -142,6 +142,19 @@ class TensorIndex {
     }
     return false;
   }
+}
+
+// A name with tabs for its holes as [text, hole, text, ...].
+function pattern(name, { holes }) {
+  return name.split('\t').flatMap((text, i) => i === 0 ? [text] : [holes[i - 1], text]);
+}
+
+function placeDims(numbers) {
+  const dims = [];
+  for (let i = 0; i < numbers.length; i += 4) {
+    dims.push({ begin: numbers[i], extent: numbers[i + 1], stride: numbers[i + 2], instanceStride: numbers[i + 3] });
+  }
+  return dims;
 }
 
 const loopCount = (of) => of.loops.reduce((product, value, i) => i % 2 ? product * value : product, 1);
