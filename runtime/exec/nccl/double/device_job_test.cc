@@ -33,7 +33,7 @@ void Fill(uint32_t execution, const Param& param) {
 }
 
 // Three executions; every byte of every param against the loopback backend.
-void CheckLikeLoopback(const Plan& plan, const DeviceJobOptions& options) {
+void CheckLikeLoopback(const Plan& plan, const HostBackendOptions& options) {
   StatusOr<std::unique_ptr<LoopbackJob>> reference = LoopbackJob::Create(plan, {});
   REQUIRE(reference.ok());
   {
@@ -66,7 +66,7 @@ TEST_CASE("small plans arrive as on loopback, by both paths, in many orders") {
         CAPTURE(named.name);
         CAPTURE(static_cast<int>(path));
         CAPTURE(seed);
-        DeviceJobOptions options;
+        HostBackendOptions options;
         options.path = path;
         options.nccl.seed = seed;
         CheckLikeLoopback(named.plan, options);
@@ -75,8 +75,8 @@ TEST_CASE("small plans arrive as on loopback, by both paths, in many orders") {
   }
 }
 
-DeviceJobOptions Options(DomainPath path, uint64_t seed = 1) {
-  DeviceJobOptions options;
+HostBackendOptions Options(DomainPath path, uint64_t seed = 1) {
+  HostBackendOptions options;
   options.path = path;
   options.nccl.seed = seed;
   return options;
@@ -87,7 +87,7 @@ TEST_CASE("groups that would be too large are cut equally on all ranks") {
     for (const uint32_t phase_ranks : {1U, 2U, 100U}) {
       CAPTURE(named.name);
       CAPTURE(phase_ranks);
-      DeviceJobOptions options = Options(DomainPath::kNccl);
+      HostBackendOptions options = Options(DomainPath::kNccl);
       options.tuning.group_operations = 1;
       options.tuning.phase_ranks = phase_ranks;
       CheckLikeLoopback(named.plan, options);
@@ -99,7 +99,7 @@ TEST_CASE("what lies in one piece is sent from its param and received in its par
   for (const testing::NamedPlan& named : testing::SmallPlans()) {
     for (const DomainPath path : {DomainPath::kNccl, DomainPath::kDirect}) {
       CAPTURE(named.name);
-      DeviceJobOptions options = Options(path);
+      HostBackendOptions options = Options(path);
       options.tuning.zero_copy_bytes = 1;
       CheckLikeLoopback(named.plan, options);
     }
@@ -109,7 +109,7 @@ TEST_CASE("what lies in one piece is sent from its param and received in its par
 TEST_CASE("control messages can go over the communicator of the weights") {
   for (const testing::NamedPlan& named : testing::SmallPlans()) {
     CAPTURE(named.name);
-    DeviceJobOptions options = Options(DomainPath::kAuto);
+    HostBackendOptions options = Options(DomainPath::kAuto);
     options.control_over_nccl = true;
     CheckLikeLoopback(named.plan, options);
   }
@@ -118,7 +118,7 @@ TEST_CASE("control messages can go over the communicator of the weights") {
 TEST_CASE("ranks of one process share memory by address, those of one host by handle") {
   const auto plan = std::make_shared<Plan>(testing::ReplicatedPlan());
   for (const bool one_process : {false, true}) {
-    DeviceJobOptions options = Options(DomainPath::kDirect);
+    HostBackendOptions options = Options(DomainPath::kDirect);
     options.place = [&](uint32_t rank) {
       return GpuIdentity{rank / 2, one_process ? rank / 2 : rank, static_cast<int32_t>(rank)};
     };
@@ -134,7 +134,7 @@ TEST_CASE("ranks of one process share memory by address, those of one host by ha
 }
 
 TEST_CASE("a domain on two hosts goes through NCCL, or is refused where that is not wanted") {
-  DeviceJobOptions options = Options(DomainPath::kAuto);
+  HostBackendOptions options = Options(DomainPath::kAuto);
   options.place = [](uint32_t rank) { return GpuIdentity{rank, rank, 0}; };
   CheckLikeLoopback(testing::ReplicatedPlan(), options);
   options.path = DomainPath::kDirect;
@@ -156,7 +156,7 @@ void CheckAllFail(const std::vector<Status>& results, size_t absent) {
 TEST_CASE("a rank that never comes is named by all others, by both paths") {
   for (const DomainPath path : {DomainPath::kNccl, DomainPath::kDirect}) {
     CAPTURE(static_cast<int>(path));
-    DeviceJobOptions options = Options(path);
+    HostBackendOptions options = Options(path);
     options.timeout = std::chrono::milliseconds(300);
     StatusOr<std::unique_ptr<DeviceJob>> job =
         DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
@@ -181,7 +181,7 @@ TEST_CASE("a device that breaks at any moment fails all ranks and leaves nothing
     for (int64_t launches = 0; launches < 6; ++launches) {
       CAPTURE(static_cast<int>(path));
       CAPTURE(launches);
-      DeviceJobOptions options = Options(path);
+      HostBackendOptions options = Options(path);
       options.timeout = std::chrono::milliseconds(300);
       StatusOr<std::unique_ptr<DeviceJob>> job =
           DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
@@ -216,7 +216,7 @@ TEST_CASE("a device that breaks at any moment fails all ranks and leaves nothing
 }
 
 TEST_CASE("after a failure the survivors go on with another plan over what is left") {
-  DeviceJobOptions options = Options(DomainPath::kAuto);
+  HostBackendOptions options = Options(DomainPath::kAuto);
   options.timeout = std::chrono::milliseconds(500);
   StatusOr<std::unique_ptr<DeviceJob>> job =
       DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
@@ -254,12 +254,12 @@ TEST_CASE("everything is given back") {
 }
 
 TEST_CASE("memory that is not the device's is refused by name") {
-  DeviceJobOptions options = Options(DomainPath::kAuto);
+  HostBackendOptions options = Options(DomainPath::kAuto);
   StatusOr<std::unique_ptr<DeviceJob>> job =
       DeviceJob::Create(std::make_shared<Plan>(testing::ToyPlan()), options);
   REQUIRE(job.ok());
   std::vector<uint8_t> host(128);
-  const Status refused = OnAllRanks((*job)->rank_count(), [&](size_t r) {
+  const Status refused = OnAllMembers((*job)->rank_count(), [&](size_t r) {
     Executor& executor = (*job)->executor(r);
     if (r == 0) {
       RESHARD_RETURN_IF_ERROR(executor.Unbind());

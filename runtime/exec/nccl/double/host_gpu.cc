@@ -162,6 +162,7 @@ StatusOr<SharedWord> HostGpu::AllocateWord() {
 void HostGpu::FreeWord(const SharedWord& word) { delete word.host; }
 
 StatusOr<bool> HostGpu::IsDeviceMemory(const uint8_t* pointer) {
+  if (machine_.unified_) return true;
   const std::lock_guard lock(machine_.mutex_);
   auto after = machine_.blocks_.upper_bound(const_cast<uint8_t*>(pointer));
   if (after == machine_.blocks_.begin()) return false;

@@ -23,6 +23,9 @@ namespace reshard::nccl {
 // The memory of all devices of a test. Thread-safe; outlives the HostGpus.
 class HostMachine {
  public:
+  // `unified`: all memory of the process is device memory, too.
+  explicit HostMachine(bool unified = false) : unified_(unified) {}
+
   // Blocks and opened handles that were not given back.
   size_t blocks_in_use() const;
   size_t handles_open() const;
@@ -33,6 +36,7 @@ class HostMachine {
     int64_t bytes = 0;
     GpuIdentity owner;
   };
+  const bool unified_;
   mutable std::mutex mutex_;
   std::map<uint8_t*, Block> blocks_;
   std::multimap<uint8_t*, GpuIdentity> opened_;
