@@ -29,6 +29,9 @@ StatusOr<std::unique_ptr<Communicator>> Communicator::Lend(NcclLibrary* library,
   std::unique_ptr<Communicator> lent(new Communicator(library, comm, /*owned=*/false));
   lent->rank_ = config->rank;
   lent->rank_count_ = config->rank_count;
+  Communicator* const raw = lent.get();
+  lent->watchdog_ =
+      std::make_unique<Watchdog>([raw] { raw->lost_ = !raw->library_->Stop(raw->comm_); });
   return lent;
 }
 
@@ -80,16 +83,28 @@ Status Communicator::AwaitReady(Deadline deadline) {
 
 Status Communicator::Begin() { return failure_.ok() ? library_->GroupStart() : failure_; }
 
-Status Communicator::End(Deadline deadline) {
-  RESHARD_RETURN_IF_ERROR(library_->GroupEnd());
+template <class Call>
+Status Communicator::Guarded(Deadline deadline, Call call) {
+  if (watchdog_ != nullptr) watchdog_->Arm(deadline);
+  Status status = call();
+  if (watchdog_ != nullptr && watchdog_->Disarm()) {
+    if (lost_) comm_ = nullptr;
+    failure_ = Status(StatusCode::kTimeout, "a call of NCCL did not return in time");
+    return failure_;
+  }
+  if (!status.ok()) return status;
   return failure_.ok() ? AwaitReady(deadline) : failure_;
+}
+
+Status Communicator::End(Deadline deadline) {
+  return Guarded(deadline, [&] { return library_->GroupEnd(); });
 }
 
 Status Communicator::AllGather(const uint8_t* from, uint8_t* to, int64_t bytes_each,
                                StreamHandle stream, Deadline deadline) {
   if (!failure_.ok()) return failure_;
-  RESHARD_RETURN_IF_ERROR(library_->AllGather(from, to, bytes_each, comm_, stream));
-  return AwaitReady(deadline);
+  return Guarded(deadline,
+                 [&] { return library_->AllGather(from, to, bytes_each, comm_, stream); });
 }
 
 Status Communicator::Check() {

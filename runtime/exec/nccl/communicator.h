@@ -1,6 +1,7 @@
 // Communicator: one rank's end of a NCCL communicator, made here or lent by the caller.
 //
-// No call blocks past its deadline: calls return while NCCL still works on them and are polled.
+// No call blocks past its deadline: calls return while NCCL still works on them and are polled, and
+// where a lent communicator is of the kind that blocks, a watchdog ends the call.
 // After a failure the communicator is stopped, which ends operations on the device too. What was
 // made here is destroyed here; a lent one is only stopped. Not thread-safe; the stream and buffers
 // given to it stay until the operations are over.
@@ -15,6 +16,7 @@
 #include "runtime/exec/control.h"
 #include "runtime/exec/nccl/gpu_runtime.h"
 #include "runtime/exec/nccl/nccl_library.h"
+#include "runtime/exec/nccl/watchdog.h"
 
 namespace reshard::nccl {
 
@@ -54,14 +56,19 @@ class Communicator {
       : library_(library), comm_(comm), owned_(owned) {}
   Status AwaitReady(Deadline deadline);
   Status StopFor(const Status& reason);
+  // Makes a call of NCCL that may block, then waits until it is done.
+  template <class Call>
+  Status Guarded(Deadline deadline, Call call);
   void AwaitRest(Deadline deadline);
 
   NcclLibrary* library_;
   CommHandle comm_;
   bool owned_;
-  Status failure_;  // why it is stopped
+  Status failure_;     // why it is stopped
+  bool lost_ = false;  // the watchdog's Stop took the communicator with it
   int32_t rank_ = 0;
   int32_t rank_count_ = 0;
+  std::unique_ptr<Watchdog> watchdog_;  // of a lent one
 };
 
 }  // namespace reshard::nccl

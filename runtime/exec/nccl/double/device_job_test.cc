@@ -240,6 +240,46 @@ TEST_CASE("after a failure the survivors go on with another plan over what is le
   }
 }
 
+TEST_CASE("communicators can be lent, also those whose calls block") {
+  for (const bool blocking : {false, true}) {
+    CAPTURE(blocking);
+    HostBackendOptions options = Options(DomainPath::kAuto);
+    options.lend = true;
+    options.nccl.blocking = blocking;
+    CheckLikeLoopback(testing::ReplicatedPlan(), options);
+    // A call that blocks for ever is ended in time.
+    options.timeout = std::chrono::milliseconds(300);
+    StatusOr<std::unique_ptr<DeviceJob>> job =
+        DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
+    REQUIRE(job.status().ToString() == "ok");
+    const std::vector<Status> results = (*job)->Execute([](size_t r) { return r != 2; });
+    for (const size_t sender : {0, 1}) CHECK(results[sender].code() == StatusCode::kTimeout);
+  }
+}
+
+TEST_CASE("records say what was moved, in rounds that follow each other") {
+  HostBackendOptions options = Options(DomainPath::kDirect);
+  options.timeout = std::chrono::seconds(30);
+  StatusOr<std::unique_ptr<DeviceJob>> job =
+      DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
+  REQUIRE(job.ok());
+  for (const Status& result : (*job)->Execute()) CHECK(result.ToString() == "ok");
+  // 4 slices of 1024 bytes: half of each from rank 0; rank 2 lands them, rank 5 gets them from it.
+  const ExecutionRecord& source = (*job)->executor(0).record();
+  CHECK(source.bytes().sent == 2048);
+  CHECK(source.stage_time(ExecStage::kPack).count() > 0);
+  const ExecutionRecord& head = (*job)->executor(2).record();
+  CHECK(head.bytes().received == 4096);
+  CHECK(head.bytes().sent == 4096);
+  CHECK(head.bytes().delivered == 4096);
+  CHECK(head.stage_time(ExecStage::kNetworkWait).count() > 0);
+  CHECK(head.stage_time(ExecStage::kCopy).count() > 0);
+  CHECK(head.filled());
+  const ExecutionRecord& neighbour = (*job)->executor(3).record();
+  CHECK(neighbour.bytes().read == 4096);
+  CHECK(neighbour.bytes().received == 0);
+}
+
 TEST_CASE("everything is given back") {
   const auto machine_blocks = [](DeviceJob& job) { return job.machine().blocks_in_use(); };
   StatusOr<std::unique_ptr<DeviceJob>> job =

@@ -16,6 +16,19 @@ struct MachineAndGpu {
   HostGpu gpu;
 };
 
+// A communicator as the application would make it; the double keeps it.
+StatusOr<std::unique_ptr<Communicator>> Lend(HostNccl* nccl, const UniqueId& id,
+                                             const CommConfig& config) {
+  CommHandle comm = nullptr;
+  RESHARD_RETURN_IF_ERROR(nccl->Init(id, config, &comm));
+  for (;;) {
+    const StatusOr<bool> pending = nccl->IsPending(comm);
+    if (!pending.ok()) return pending.status();
+    if (!*pending) return Communicator::Lend(nccl, comm);
+    std::this_thread::yield();
+  }
+}
+
 }  // namespace
 
 Status OnAllMembers(size_t count, const std::function<Status(size_t member)>& work) {
@@ -46,7 +59,9 @@ StatusOr<HostBackends> MakeHostBackends(uint32_t member_count, const HostBackend
   RESHARD_RETURN_IF_ERROR(OnAllMembers(member_count, [&](size_t m) {
     const CommConfig config{static_cast<int32_t>(m), static_cast<int32_t>(member_count), 0};
     StatusOr<std::unique_ptr<Communicator>> comm =
-        Communicator::Make(made.nccl.get(), *id, config, DeadlineIn(options.timeout));
+        options.lend
+            ? Lend(made.nccl.get(), *id, config)
+            : Communicator::Make(made.nccl.get(), *id, config, DeadlineIn(options.timeout));
     if (!comm.ok()) return comm.status();
     NcclBackendSpec spec;
     spec.gpu = made.gpus[m];

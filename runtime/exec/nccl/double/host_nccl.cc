@@ -58,7 +58,7 @@ class HostComm {
   uint64_t CountShrink() { return ++shrinks_; }
   StatusOr<bool> IsPending();
   Status Add(const Operation& operation, StreamHandle stream);
-  void EndGroup();
+  void EndGroup(bool await);
   void Stop();
 
  private:
@@ -145,11 +145,14 @@ Status HostComm::Add(const Operation& operation, StreamHandle stream) {
   return Status();
 }
 
-void HostComm::EndGroup() {
+void HostComm::EndGroup(bool await) {
   Group* const group = std::exchange(open_, nullptr);
   if (group == nullptr) return;
-  pending_polls_ = kPendingPolls;
+  pending_polls_ = await ? 0 : kPendingPolls;
   Enqueue(group->stream, HostTask([this, group] { Run(group); }));
+  if (!await) return;
+  std::unique_lock lock(clique_.mutex);
+  clique_.changed.wait(lock, [&] { return group->free; });
 }
 
 void HostComm::Stop() {
@@ -360,7 +363,7 @@ Status HostNccl::Receive(uint8_t* to, int64_t bytes, int32_t peer, CommHandle co
 Status HostNccl::GroupEnd() {
   group_depth = std::max(0, group_depth - 1);
   if (group_depth > 0) return Status();
-  for (HostComm* comm : group_comms) comm->EndGroup();
+  for (HostComm* comm : group_comms) comm->EndGroup(options_.blocking);
   group_comms.clear();
   return Status();
 }

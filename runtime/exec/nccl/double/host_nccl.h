@@ -23,6 +23,7 @@ struct HostNcclOptions {
   uint64_t seed = 1;
   std::chrono::nanoseconds stuck_after = std::chrono::seconds(20);
   bool can_revoke = true;  // Stop keeps the communicator
+  bool blocking = false;   // GroupEnd returns when the group is over
 };
 
 class HostComm;
