@@ -70,6 +70,13 @@ class RankTransport {
   // Waits until `reader`, another rank of the domain, has published its reads of `step`.
   virtual Status AwaitReads(uint32_t reader, uint64_t step, Deadline deadline) = 0;
 
+  // Waits, at the end of an execution, until all that other ranks still need of this one has left:
+  // afterwards nobody may call the transport for a long time.
+  virtual Status FinishExecution(Deadline deadline) {
+    (void)deadline;
+    return Status();
+  }
+
   // Tells every rank to stop waiting; their calls return an error that names this rank.
   virtual void Abort(const Status& reason) = 0;
 };

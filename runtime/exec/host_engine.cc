@@ -105,7 +105,7 @@ Status HostEngine::RunRounds() {
   for (size_t i = 0; i < program_->rounds.size(); ++i) {
     RESHARD_RETURN_IF_ERROR(RunRound(i, &packed));
   }
-  return Status();
+  return transport_->FinishExecution(DeadlineFromNow());
 }
 
 Status HostEngine::RunRound(size_t position, bool* packed) {

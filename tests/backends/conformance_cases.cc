@@ -14,7 +14,7 @@ namespace reshard {
 namespace {
 
 constexpr uint64_t kFirstSeed = 20261129;
-constexpr uint64_t kRandomJobs = 40;
+constexpr uint64_t kRandomJobs = 20;
 
 using Replacements = std::vector<std::pair<std::string, std::string>>;
 

@@ -8,7 +8,7 @@ from tests.backends import mpi_job
 SUITE = "tests/backends/mpi_conformance"
 RANKS = 16
 GROUPS = {"toy": 3, "m2n_w4": 61, "m2n_w8": 200, "uneven": 9, "strided": 9, "colocated": 9,
-          "rounds": 3, "models": 2, "random": 40}
+          "rounds": 3, "models": 2, "random": 20}
 
 
 class MpiConformanceTest(unittest.TestCase):

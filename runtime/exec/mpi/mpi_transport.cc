@@ -53,6 +53,7 @@ class MpiTransport final : public RankTransport {
   StatusOr<const uint8_t*> AwaitLanded(uint32_t lander, uint64_t step, Deadline deadline) override;
   Status PublishReads(uint64_t step) override;
   Status AwaitReads(uint32_t reader, uint64_t step, Deadline deadline) override;
+  Status FinishExecution(Deadline deadline) override;
   void Abort(const Status& reason) override;
 
  private:
@@ -100,7 +101,8 @@ class MpiTransport final : public RankTransport {
   std::vector<Credit> credits_;     // for messages that are not yet to be sent
   std::vector<Expected> expected_;  // receives posted before their time
 
-  int waits_for_ = -1;  // member
+  uint64_t last_step_ = 0;  // that was landed
+  int waits_for_ = -1;      // member
   CulpritSearch search_;
   Status failure_;  // what every call returns from then on
   std::atomic<std::thread::id> caller_{};
@@ -446,6 +448,7 @@ Status MpiTransport::FinishStep(uint64_t step, Deadline deadline, ExecutionRecor
 }
 
 Status MpiTransport::PublishLanded(uint64_t step) {
+  last_step_ = step;
   RESHARD_RETURN_IF_ERROR(Poll(nullptr));
   RESHARD_RETURN_IF_ERROR(links_->PublishLanded(step));
   return Poll(nullptr);
@@ -475,6 +478,20 @@ Status MpiTransport::AwaitReads(uint32_t reader, uint64_t step, Deadline deadlin
       step, deadline, nullptr, [&] { return links_->ReadsDone(*found, step); },
       [&]() -> Awaited {
         return {links_->neighbour(*found).member, " did not finish reading step "};
+      });
+}
+
+Status MpiTransport::FinishExecution(Deadline deadline) {
+  return Await(
+      last_step_, deadline, nullptr,
+      [&] {
+        const StatusOr<bool> sent = notices_->AllSent();
+        return sent.ok() && *sent && sends_->idle();
+      },
+      [&]() -> Awaited {
+        const OutgoingMessage* const push = sends_->FirstUnsent(kPushTag, UINT64_MAX);
+        if (push != nullptr) return {push->member, " did not take what landed for it in step "};
+        return {own_member_, " has not sent all its notices in step "};
       });
 }
 
