@@ -178,5 +178,35 @@ class LayoutSchemaTest(SchemaChecks, unittest.TestCase):
     ]
 
 
+class ParallelSchemaTest(SchemaChecks, unittest.TestCase):
+    schema_path = "schemas/parallel.schema.json"
+    inputs = ["tests/data/imports/parallel_*.json", "examples/*/parallel.json"]
+    least_inputs = 4
+    all_keys = "tests/data/imports/parallel_all_keys.json"
+    documentation = "docs/import.md"
+    wrong = [
+        (["format"], "reshard-layout"),
+        (["version"], 2),
+        (["model"], None),
+        (["model", "shapes"], "guess"),
+        (["model", "mtp"], "kept"),
+        (["train", "engine"], "deepspeed"),
+        (["train", "order"], "tp-dp"),
+        (["train", "world"], 0),
+        (["train", "vocab"], None),
+        (["train", "etp"], None),
+        (["train", "experts"], "fused"),
+        (["train", "qkv"], "plain"),
+        (["train", "pipeline", "stages"], [[0]]),
+        (["train", "dp_replicate"], 2),
+        (["infer", "tensors"], "replicated"),
+        (["infer", "dp_mode"], "both"),
+        (["infer", "quant"], "fp8"),
+        (["infer", "eplb"], True),
+        (["infer", "version"], "1"),
+        (["infer", "tp"], None),
+    ]
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -2,6 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
+
+#include "compiler/cli/read_input.h"
+#include "compiler/plan_tools/json_text.h"
+#include "compiler/plan_tools/units.h"
 
 namespace reshard {
 namespace {
@@ -16,7 +21,41 @@ void AddFormat(CLI::App* app, ImportArgs* args, const char* name, const char* he
   declare(sub, format);
   sub->add_option("--max-errors", args->max_errors, "errors to print, 0: all")
       ->check(CLI::Range(size_t{0}, kLargestMaxErrors));
+  sub->add_flag("--json", args->json, "print one JSON object");
   sub->final_callback([=] { args->run = [=](ImportRun* made) { return run(*format, made); }; });
+}
+
+void PrintText(const std::vector<WrittenFile>& files, std::ostream& out) {
+  for (const WrittenFile& file : files) {
+    out << ShownPath(file.path) << ": " << file.kind;
+    if (file.ranks > 0) {
+      out << ", " << FormatCount(file.ranks) << " ranks, " << FormatCount(file.tensors)
+          << " tensors in " << FormatCount(file.params) << " params of " << FormatBytes(file.bytes);
+    }
+    out << "\n";
+  }
+}
+
+void PrintJson(const std::vector<WrittenFile>& files, std::ostream& out) {
+  JsonWriter json;
+  json.BeginObject();
+  json.Field("schema", "reshardc-import/1");
+  json.BeginArray("files");
+  for (const WrittenFile& file : files) {
+    json.BeginObject();
+    json.Field("path", file.path);
+    json.Field("kind", file.kind);
+    if (file.ranks > 0) {
+      json.Field("ranks", file.ranks);
+      json.Field("tensors", file.tensors);
+      json.Field("params", file.params);
+      json.Field("bytes", file.bytes);
+    }
+    json.End();
+  }
+  json.End();
+  json.End();
+  out << json.Text() << "\n";
 }
 
 }  // namespace
@@ -31,10 +70,13 @@ void DeclareImport(CLI::App* app, ImportArgs* args) {
 
 ExitCode RunImport(const ImportArgs& args, FileSystem& files, std::ostream& out,
                    std::ostream& err) {
-  ImportRun run{files, out, err, {}, {}};
+  ImportRun run{files, err, {}, {}, {}};
   const bool ok = args.run(&run);
   run.diags.Print(run.sources, args.max_errors, err);
-  if (ok) return ExitCode::kYes;
+  if (ok) {
+    (args.json ? PrintJson : PrintText)(run.written, out);
+    return ExitCode::kYes;
+  }
   return run.diags.has_errors() ? ExitCodeFor(run.diags) : ExitCode::kCannotJudge;
 }
 

@@ -24,6 +24,7 @@ struct ImportArgs {
   ImportM2nArgs m2n;
   ImportSafetensorsArgs safetensors;
   size_t max_errors = kDefaultMaxErrors;
+  bool json = false;
   std::function<bool(ImportRun*)> run;  // the format that the command line names
 };
 

@@ -6,7 +6,6 @@
 #include "compiler/cli/read_input.h"
 #include "compiler/layout/rank_summary.h"
 #include "compiler/pipeline.h"
-#include "compiler/plan_tools/units.h"
 
 namespace reshard {
 
@@ -47,16 +46,17 @@ bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& lay
     const bool is_source = specs[i].side == Side::kSource;
     const std::vector<RankStorage> ranks =
         SummarizeRanks(is_source ? resolved.source : resolved.destination);
-    int64_t params = 0;
-    int64_t bytes = 0;
+    WrittenFile file = {layouts[i].first,
+                        is_source ? "source" : "destination",
+                        static_cast<int64_t>(ranks.size()),
+                        tensors,
+                        0,
+                        0};
     for (const RankStorage& rank : ranks) {
-      params += rank.params;
-      bytes += rank.bytes;
+      file.params += rank.params;
+      file.bytes += rank.bytes;
     }
-    run->out << ShownPath(layouts[i].first) << ": " << (is_source ? "source" : "destination")
-             << ", " << FormatCount(static_cast<int64_t>(ranks.size())) << " ranks, "
-             << FormatCount(tensors) << " tensors in " << FormatCount(params) << " params of "
-             << FormatBytes(bytes) << "\n";
+    run->written.push_back(std::move(file));
   }
   return true;
 }

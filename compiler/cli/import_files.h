@@ -2,6 +2,7 @@
 #ifndef RESHARD_COMPILER_CLI_IMPORT_FILES_H_
 #define RESHARD_COMPILER_CLI_IMPORT_FILES_H_
 
+#include <cstdint>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -15,13 +16,23 @@
 
 namespace reshard {
 
+// A file that an import has written. The counts are those of layouts.
+struct WrittenFile {
+  std::string path;
+  std::string kind;  // "source", "destination", "topology"
+  int64_t ranks = 0;
+  int64_t tensors = 0;
+  int64_t params = 0;
+  int64_t bytes = 0;
+};
+
 // What one import reads from and reports into.
 struct ImportRun {
   FileSystem& files;
-  std::ostream& out;
   std::ostream& err;
   SourceMap sources;
   Diagnostics diags;
+  std::vector<WrittenFile> written;
 };
 
 // Reads a JSON file into run.sources. nullopt after an error, on run.err where the file cannot be
@@ -32,8 +43,8 @@ std::optional<JsonNode> ReadJsonFile(const std::string& path, ImportRun* run);
 [[nodiscard]] bool WriteDocFile(const std::string& path, const JsonDoc& doc, ImportRun* run);
 
 // Reads the layouts that were written at these paths (both sides, or one) as the compiler does, and
-// says on run.out what they hold. False after an error in run.diags: an import that cannot be right
-// is an error with the place in the file written.
+// adds what they hold to run.written. False after an error in run.diags: an import that cannot be
+// right is an error with the place in the file written.
 [[nodiscard]] bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& layouts,
                                        ImportRun* run);
 

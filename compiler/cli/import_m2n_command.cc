@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <optional>
 
-#include "compiler/cli/read_input.h"
 #include "compiler/frontend/number_list.h"
 #include "compiler/frontend/object_reader.h"
 
@@ -61,7 +60,7 @@ bool RunImportM2n(const ImportM2nArgs& args, ImportRun* run) {
       !CheckWrittenLayouts({{train, job.train}, {infer, job.infer}}, run)) {
     return false;
   }
-  run->out << ShownPath(topo) << ": topology\n";
+  run->written.push_back({topo, "topology", 0, 0, 0, 0});
   return true;
 }
 

@@ -41,6 +41,12 @@ bool ImportHf(const JsonNode& config, const ParallelSpec& parallel, const HfFile
               Diagnostics* diags, HfLayouts* out) {
   ModelSpec model;
   if (!ReadModelSpec(config, diags, &model)) return false;
+  model.shapes_from = "the model's config";
+  if (files != nullptr) {
+    const size_t count = files->files.files.size();
+    model.shapes_from =
+        "the headers of " + std::to_string(count) + " safetensors file" + (count == 1 ? "" : "s");
+  }
   bool ok = CheckModel(model, parallel, files, diags);
   if (ok && files != nullptr) {
     const HfFileRules rules = {parallel.omit_mtp, parallel.dequantized};

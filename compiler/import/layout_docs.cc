@@ -101,7 +101,7 @@ JsonDoc LayoutHeadDoc(const ModelSpec& model, const LayoutHead& head,
       .Set("format", "reshard-layout")
       .Set("version", 1)
       .Set("side", head.source ? "source" : "destination")
-      .Set("comment", head.comment)
+      .Set("comment", head.comment + "; shapes from " + model.shapes_from)
       .Set("rank_base", head.rank_base)
       .Set("world", head.world)
       .Set("symbols", std::move(symbols));

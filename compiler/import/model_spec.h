@@ -7,6 +7,7 @@
 #define RESHARD_COMPILER_IMPORT_MODEL_SPEC_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "compiler/diag/diagnostics.h"
@@ -24,6 +25,7 @@ std::string_view FamilyText(ModelFamily family);
 
 struct ModelSpec {
   ModelFamily family{};
+  std::string shapes_from;  // where the shapes come from, for the layouts' comments
   DType dtype{};
   int64_t hidden = 0;
   int64_t layers = 0;

@@ -258,7 +258,7 @@ bool ReadFsdp(const JsonNode& node, Diagnostics* diags, FsdpSpec* spec) {
   return reader.Finish();
 }
 
-void CheckVllmVersion(EngineReader* reader) {
+void ReadVllmVersion(EngineReader* reader, VllmSpec* spec) {
   const JsonNode* node = reader->object().Optional("version", JsonNode::Kind::kString);
   if (node == nullptr) return;
   int64_t minor = -1;
@@ -266,6 +266,7 @@ void CheckVllmVersion(EngineReader* reader) {
   if (text.starts_with("0.")) {
     std::from_chars(text.data() + 2, text.data() + text.size(), minor);
   }
+  spec->minor_version = minor;
   if (minor >= kOldestVllm && minor <= kNewestVllm) return;
   reader->Refuse(DiagnosticCode::kUnsupported, node->span,
                  "vLLM " + node->text + " is not known, expected 0." + Number(kOldestVllm) +
@@ -276,7 +277,7 @@ bool ReadVllm(const JsonNode& node, Diagnostics* diags, VllmSpec* spec) {
   EngineReader reader(node, "'infer'", diags);
   static_cast<void>(reader.object().Optional("engine"));
   spec->span = node.span;
-  CheckVllmVersion(&reader);
+  ReadVllmVersion(&reader, spec);
   spec->world = reader.RequiredSize("world");
   spec->tp = reader.RequiredSize("tp");
   spec->pp = reader.Size("pp");

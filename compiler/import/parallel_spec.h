@@ -47,6 +47,7 @@ enum class TrainEngine : uint8_t { kMegatron, kFsdp2 };
 struct VllmSpec {
   int64_t world = 0;
   int64_t tp = 1, pp = 1, dp = 1;
+  std::optional<int64_t> minor_version;  // 25 of 0.25
   bool one_engine = false;  // the dp ranks are of one engine, which spreads experts over them
   bool expert_parallel = false;
   bool round_robin = false;

@@ -11,6 +11,8 @@ namespace reshard {
 namespace {
 
 const std::string kLayer = "model.layers.{l}.";
+// From 0.24 on the params of experts belong to a module of their own.
+constexpr int64_t kFirstNestedExperts = 24;
 
 class VllmWriter {
  public:
@@ -18,6 +20,9 @@ class VllmWriter {
       : model_(model), spec_(spec), over_dp_(spec.one_engine && spec.dp > 1) {
     expert_ranks_ = over_dp_ ? spec.dp * spec.tp : spec.tp;
     expert_axes_ = over_dp_ ? std::vector<std::string>{"dp", "tp"} : std::vector<std::string>{"tp"};
+    experts_path_ = spec.minor_version.value_or(0) >= kFirstNestedExperts
+                        ? "mlp.experts.routed_experts."
+                        : "mlp.experts.";
     expert_parallel_ = spec.expert_parallel && expert_ranks_ > 1;
   }
 
@@ -53,8 +58,11 @@ class VllmWriter {
     std::string text =
         "vLLM, " + std::string(FamilyText(model_.family)) + ": tp " + std::to_string(spec_.tp);
     if (spec_.pp > 1) text += " pp " + std::to_string(spec_.pp);
-    text += spec_.one_engine ? ", one engine of dp " + std::to_string(spec_.dp)
-                             : ", " + std::to_string(spec_.dp) + " independent replicas";
+    if (spec_.dp > 1 && spec_.one_engine) {
+      text += ", one engine of dp " + std::to_string(spec_.dp);
+    } else if (spec_.dp > 1) {
+      text += ", " + std::to_string(spec_.dp) + " independent replicas";
+    }
     if (!model_.has_experts()) return text;
     if (!expert_parallel_) return text + ", experts cut over " + std::to_string(expert_ranks_);
     return text + ", experts over " + std::to_string(expert_ranks_) + " ranks, " +
@@ -165,7 +173,7 @@ class VllmWriter {
 
   // A param that stacks this rank's experts; `each` is the part of expert e.
   void AddStack(const std::string& name, JsonDoc each, const std::string& comment) {
-    ParamRule rule = {comment, Layers::kMoe, false, "mlp.experts." + name, "", {}, {}, {}};
+    ParamRule rule = {comment, Layers::kMoe, false, experts_path_ + name, "", {}, {}, {}};
     std::string range = "0..E";
     if (expert_parallel_) {
       rule.let = {{"r", over_dp_ ? "dp*TP+tp" : "tp"}};
@@ -206,12 +214,12 @@ class VllmWriter {
     const auto part = [&](int64_t dim, const std::string& tensor, const char* unit) {
       return expert_parallel_ ? OverExpertRanks(0, tensor) : OverExpertRanks(dim, tensor, unit);
     };
-    AddLayer(Layers::kMoe, "mlp.experts.w13_weight", PermuteDoc({0, 2, 1}, part(2, both, "2")),
+    AddLayer(Layers::kMoe, experts_path_ + "w13_weight", PermuteDoc({0, 2, 1}, part(2, both, "2")),
              "transposed; gate and up in turn");
-    AddLayer(Layers::kMoe, "mlp.experts.w13_bias", part(1, both + "_bias", "2"));
-    AddLayer(Layers::kMoe, "mlp.experts.w2_weight", PermuteDoc({0, 2, 1}, part(1, down, "")),
+    AddLayer(Layers::kMoe, experts_path_ + "w13_bias", part(1, both + "_bias", "2"));
+    AddLayer(Layers::kMoe, experts_path_ + "w2_weight", PermuteDoc({0, 2, 1}, part(1, down, "")),
              "transposed");
-    const std::string bias = "mlp.experts.w2_bias";
+    const std::string bias = experts_path_ + "w2_bias";
     if (expert_parallel_ || expert_ranks_ == 1) {
       AddLayer(Layers::kMoe, bias,
                expert_parallel_ ? OverExpertRanks(0, down + "_bias") : JsonDoc(down + "_bias"));
@@ -229,6 +237,7 @@ class VllmWriter {
   const VllmSpec& spec_;
   bool over_dp_;  // experts are spread over the dp ranks of one engine
   bool expert_parallel_ = false;
+  std::string experts_path_;
   int64_t expert_ranks_ = 1;  // ranks that experts are spread over
   std::vector<std::string> expert_axes_;
   JsonDoc params_ = JsonDoc::Array();
@@ -253,6 +262,10 @@ bool VllmLayout(const ModelSpec& model, const VllmSpec& spec, int64_t rank_base,
     diags->Error(DiagnosticCode::kUnsupported, spec.span,
                  "with tp, dp and expert parallelism vLLM's all-to-all back end decides how shared "
                  "experts are stored: write \"shared_experts\": \"sharded\" or \"replicated\"");
+  }
+  if (model.has_experts() && !spec.minor_version) {
+    diags->Error(DiagnosticCode::kMissingKey, spec.span,
+                 "'infer' has no 'version', which decides how vLLM names the params of experts");
   }
   const int64_t expert_ranks = spec.one_engine ? spec.dp * spec.tp : spec.tp;
   if (model.has_experts() && spec.expert_parallel && expert_ranks > model.experts) {

@@ -262,6 +262,8 @@ class VllmRank:
         # Experts see tensor parallelism flattened over the data parallel ranks of the engine.
         self.flat_size = tp * dp if together else tp
         self.flat_rank = dp_rank * tp + self.tp_rank if together else self.tp_rank
+        minor = int(infer["version"].split(".")[1])
+        self.experts = "mlp.experts.routed_experts." if minor >= 24 else "mlp.experts."
         self.use_ep = infer.get("enable_expert_parallel", False) and self.flat_size > 1
         self.params = {}
 
@@ -379,9 +381,9 @@ class VllmRank:
         part = lambda expert, name, dim: get("mlp.experts.%d.%s_proj.weight" % (expert, name)).part(
             dim, *ranks)
         mine = self.local_experts()
-        add("mlp.experts.w13_weight", stacked([joined([part(expert, "gate", 0),
+        add(self.experts + "w13_weight", stacked([joined([part(expert, "gate", 0),
                                                        part(expert, "up", 0)]) for expert in mine]))
-        add("mlp.experts.w2_weight", stacked([part(expert, "down", 1) for expert in mine]))
+        add(self.experts + "w2_weight", stacked([part(expert, "down", 1) for expert in mine]))
 
     def add_oss_experts(self, get, add):
         add("mlp.router.weight", get("mlp.router.weight"))
@@ -401,10 +403,10 @@ class VllmRank:
                 down_bias = Elements(down_bias.shape, [None] * len(down_bias.data))
         transpose = lambda tensor: stacked([tensor.expert(i).transposed()
                                             for i in range(tensor.shape[0])])
-        add("mlp.experts.w13_weight", transpose(both))
-        add("mlp.experts.w13_bias", bias)
-        add("mlp.experts.w2_weight", transpose(down))
-        add("mlp.experts.w2_bias", down_bias)
+        add(self.experts + "w13_weight", transpose(both))
+        add(self.experts + "w13_bias", bias)
+        add(self.experts + "w2_weight", transpose(down))
+        add(self.experts + "w2_bias", down_bias)
 
 
 def vllm(model, infer):

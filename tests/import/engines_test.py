@@ -3,6 +3,7 @@ a rank has, their shapes, and which element of the model stands where."""
 import json
 import os
 import random
+import shutil
 import sys
 import tempfile
 import unittest
@@ -153,7 +154,7 @@ class EnginesTest(unittest.TestCase):
     def test_deepseek_round_robin(self):
         self.check(small("deepseek-v3", **MLA),
                    small_megatron(world=8, tp=2, pp=2, ep=2, etp=2, experts="single_grouped"),
-                   small_vllm(world=8, tp=4, dp=2, enable_expert_parallel=True,
+                   small_vllm(world=8, tp=4, dp=2, version="0.23.1", enable_expert_parallel=True,
                               expert_placement="round_robin"))
 
     def test_deepseek_without_low_rank_queries(self):
@@ -191,6 +192,31 @@ class EnginesTest(unittest.TestCase):
         self.check(small("deepseek-v3", **MLA), small_megatron(world=2, tp=1, pp=2, ep=1, etp=1,
                                                                experts="te_grouped"),
                    {"engine": "hf", "world": 4, "tensors": "file_per_rank"}, files=4)
+
+    def test_files_with_every_key(self):
+        configs = {"all_keys": small("qwen3-30b", **dict(MOE, num_experts=8)),
+                   "whole_tensors": small("llama-3.1-70b", **DENSE),
+                   "stages": small("qwen3-32b", **DENSE)}
+        for name, config in configs.items():
+            with self.subTest(name), tempfile.TemporaryDirectory() as folder:
+                path = "tests/data/imports/parallel_%s.json" % name
+                with open(path, encoding="utf-8") as stream:
+                    parallel = json.load(stream)
+                hf_model.write_model(folder, config, {})
+                copy = os.path.join(folder, "parallel.json")
+                shutil.copy(path, copy)
+                done = run("import", "safetensors", "--parallel", copy, "-o", folder)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                model = engines.Model(config, hf_model.tensors(config))
+                train, infer = parallel["train"], parallel["infer"]
+                infer.setdefault("vocab", {"pad_to": 64})
+                infer.setdefault("version", "0.25")
+                sides = [(engines.fsdp2 if train["engine"] == "fsdp2" else engines.megatron)(
+                    model, train), engines.vllm(model, infer) if infer["engine"] == "vllm" else
+                         self.whole_tensors(model, infer, 1)]
+                sides[1] = {rank + train["world"]: params for rank, params in sides[1].items()}
+                self.compare([os.path.join(folder, file) for file in ("train.json", "infer.json")],
+                             sides)
 
     def test_a_wrong_layout_would_be_seen(self):
         config = small("qwen3-30b", **MOE)
