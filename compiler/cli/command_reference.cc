@@ -1,6 +1,7 @@
 #include "compiler/cli/command_reference.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -69,11 +70,37 @@ std::string CommandWords(const CLI::App& root, std::string_view separator) {
   return words;
 }
 
+// The values that an option may have, separated by spaces: its type is "TEXT:{text,json}".
+std::string ValuesOf(const CLI::Option& option) {
+  std::string type = option.get_type_name();
+  const size_t begin = type.find('{');
+  const size_t end = type.find('}');
+  if (begin == std::string::npos || end == std::string::npos) return "";
+  std::string values = type.substr(begin + 1, end - begin - 1);
+  std::replace(values.begin(), values.end(), ',', ' ');
+  return values;
+}
+
+// The cases of bash's completion for options that have one of some values.
+void PrintBashValues(const CLI::App& root, std::ostream& out) {
+  for (const CLI::App* command : PartsOf(root, true)) {
+    for (const CLI::Option* option : AllOptionsOf(*command)) {
+      const std::string values = ValuesOf(*option);
+      if (values.empty()) continue;
+      for (const std::string& name : NamesOf(*option)) {
+        out << "    '" << command->get_name() << " " << name << "') values=\"" << values
+            << "\" ;;\n";
+      }
+    }
+  }
+}
+
 void PrintBash(const CLI::App& root, std::ostream& out) {
   out << "# Completion of reshardc for bash: source it, or keep it in\n"
          "# ~/.local/share/bash-completion/completions/reshardc.\n"
          "_reshardc() {\n"
-         "  local current=\"${COMP_WORDS[COMP_CWORD]}\" command=\"\" words=\"\" names=\"\" word\n"
+         "  local current=\"${COMP_WORDS[COMP_CWORD]}\" command=\"\" words=\"\" names=\"\" "
+         "values=\"\" word\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
          "    case \"$word\" in\n      "
       << CommandWords(root, "|")
@@ -89,6 +116,13 @@ void PrintBash(const CLI::App& root, std::ostream& out) {
   out << "    *) words=\"-h --help\" names=\"" << CommandWords(root, " ")
       << "\" ;;\n"
          "  esac\n"
+         "  case \"$command ${COMP_WORDS[COMP_CWORD-1]}\" in\n";
+  PrintBashValues(root, out);
+  out << "  esac\n"
+         "  if [[ -n \"$values\" ]]; then\n"
+         "    mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$current\")\n"
+         "    return\n"
+         "  fi\n"
          "  [[ \"$current\" == -* ]] || words=\"$names\"\n"
          "  mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
          "  if [[ \"$current\" != -* ]]; then\n"
@@ -131,9 +165,10 @@ void PrintZsh(const CLI::App& root, std::ostream& out) {
     out << "  " << command->get_name() << ")\n    _arguments";
     for (const CLI::Option* option : AllOptionsOf(*command)) {
       const bool flag = option->get_items_expected_max() == 0;
+      const std::string values = ValuesOf(*option);
       for (const std::string& name : NamesOf(*option)) {
         out << " \\\n      '" << name << "[" << ZshText(option->get_description()) << "]"
-            << (flag ? "" : ":value:_files") << "'";
+            << (flag ? "" : ":value:" + (values.empty() ? "_files" : "(" + values + ")")) << "'";
       }
     }
     if (!PartsOf(*command, true).empty()) {

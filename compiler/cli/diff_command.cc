@@ -56,6 +56,10 @@ ExitCode RunDiff(const DiffArgs& args, FileSystem& files, std::ostream& out, std
     }
     gates = *std::move(parsed);
   }
+  if (args.before == "-" && args.after == "-") {
+    err << "<stdin>: error: only one of the plans can come from standard input [cannot-read]\n";
+    return ExitCode::kCannotJudge;
+  }
   const std::optional<PlanFile> before = ReadPlan(args.before, files, err);
   const std::optional<PlanFile> after = ReadPlan(args.after, files, err);
   if (!before || !after) return ExitCode::kCannotJudge;

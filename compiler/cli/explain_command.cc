@@ -37,6 +37,20 @@ Error CheckIndex(const PlanFamily& family, const std::vector<int64_t>& at) {
   return "--at is no element of a param of shape [" + shape + "] [bad-index]";
 }
 
+std::string SideText(const ExplainArgs& args) { return args.source ? "source" : "destination"; }
+
+// What might have been meant by a param that the rank does not have.
+std::string ParamHint(const Plan& plan, PlanSide side, const ExplainArgs& args) {
+  const RankList others = RanksWithParam(plan, side, *args.param);
+  if (!others.empty()) {
+    return (others.size() == 1 ? ", rank " : ", ranks ") + DescribeRanks(others) +
+           (others.size() == 1 ? " has it" : " have it");
+  }
+  const std::vector<std::string> names = SomeParamNames(plan, side, *args.rank, *args.param);
+  if (names.empty()) return ", which has no " + SideText(args) + " params";
+  return DidYouMean(*args.param, names);
+}
+
 Error ExplainFlows(const Plan& plan, const ExplainArgs& args, std::ostream& out) {
   if (Error error = CheckRank(plan, *args.rank)) return error;
   FlowsReport report;
@@ -45,9 +59,8 @@ Error ExplainFlows(const Plan& plan, const ExplainArgs& args, std::ostream& out)
   report.query.rank = *args.rank;
   const std::optional<ParamId> param = FindParam(plan, report.query.side, *args.rank, *args.param);
   if (!param) {
-    return std::string("no ") + (args.source ? "source" : "destination") + " param '" +
-           *args.param + "' on rank " + std::to_string(*args.rank) +
-           DidYouMean(*args.param, SomeParamNames(plan, report.query.side, *args.rank)) +
+    return "no " + SideText(args) + " param '" + *args.param + "' on rank " +
+           std::to_string(*args.rank) + ParamHint(plan, report.query.side, args) +
            " [unknown-param]";
   }
   report.query.param = *param;

@@ -120,7 +120,7 @@ ExitCode RunShow(const ShowArgs& args, FileSystem& files, std::ostream& out, std
         << " [unknown-rank]\n";
   } else {
     err << "no tensor '" << EscapeForTerminal(*args.tensor) << "' in this plan"
-        << DidYouMean(*args.tensor, SomeTensorNames(plan)) << " [unknown-tensor]\n";
+        << DidYouMean(*args.tensor, SomeTensorNames(plan, *args.tensor)) << " [unknown-tensor]\n";
   }
   return ExitCode::kCannotJudge;
 }

@@ -13,12 +13,66 @@ std::vector<int64_t> LastValues(const std::vector<int64_t>& begin,
   return last;
 }
 
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+// The runs of digits in a text; those of more than 18 digits count as 0.
+std::vector<int64_t> NumbersIn(std::string_view text) {
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < text.size();) {
+    size_t end = i;
+    while (end < text.size() && IsDigit(text[end])) ++end;
+    if (end > i) {
+      numbers.push_back(end - i > 18 ? 0 : std::stoll(std::string(text.substr(i, end - i))));
+    }
+    i = end + 1;
+  }
+  return numbers;
+}
+
+// Loop values that give a pattern's holes the numbers of `like`; values out of range become the
+// nearest in range. Nothing when `like` has not as many numbers as the pattern's instances.
+std::optional<std::vector<int64_t>> ValuesLike(const NamePattern& pattern,
+                                               const std::vector<int64_t>& loop_begin,
+                                               const std::vector<int64_t>& loop_extent,
+                                               std::string_view like) {
+  std::vector<size_t> place_of_hole;
+  size_t places = 0;
+  for (size_t part = 0; part < pattern.text.size(); ++part) {
+    places += NumbersIn(pattern.text[part]).size();
+    if (part < pattern.holes.size()) place_of_hole.push_back(places++);
+  }
+  const std::vector<int64_t> numbers = NumbersIn(like);
+  if (numbers.size() != places) return std::nullopt;
+  std::vector<int64_t> values = loop_begin;
+  for (size_t h = 0; h < pattern.holes.size(); ++h) {
+    const NamePattern::Hole& hole = pattern.holes[h];
+    for (size_t i = 0; i < hole.coef.size(); ++i) {
+      if (hole.coef[i] == 0) continue;
+      const int64_t wanted = (numbers[place_of_hole[h]] - hole.base) / hole.coef[i];
+      values[i] = std::clamp(wanted, loop_begin[i], loop_begin[i] + loop_extent[i] - 1);
+    }
+  }
+  return values;
+}
+
+// Some instances of a pattern that may have been meant by `like`.
+void AddNames(const NamePattern& pattern, const std::vector<int64_t>& loop_begin,
+              const std::vector<int64_t>& loop_extent, std::string_view like,
+              std::vector<std::string>* names) {
+  if (const auto values = ValuesLike(pattern, loop_begin, loop_extent, like)) {
+    names->push_back(pattern.Instance(*values));
+    return;
+  }
+  names->push_back(pattern.Instance(loop_begin));
+  names->push_back(pattern.Instance(LastValues(loop_begin, loop_extent)));
+}
+
 // Reads an integer as NamePattern writes them at `*place` of `text`.
 std::optional<int64_t> ReadHole(std::string_view text, size_t* place) {
   size_t end = *place;
   if (end < text.size() && text[end] == '-') ++end;
   const size_t digits = end;
-  while (end < text.size() && text[end] >= '0' && text[end] <= '9') ++end;
+  while (end < text.size() && IsDigit(text[end])) ++end;
   if (end == digits || end - digits > 18) return std::nullopt;
   const int64_t value = std::stoll(std::string(text.substr(*place, end - *place)));
   *place = end;
@@ -188,21 +242,35 @@ std::optional<ParamId> FindParam(const Plan& plan, PlanSide side, Rank rank,
   return std::nullopt;
 }
 
-std::vector<std::string> SomeParamNames(const Plan& plan, PlanSide side, Rank rank) {
+RankList RanksWithParam(const Plan& plan, PlanSide side, std::string_view name) {
+  RankList ranks;
+  for (const PlanFamily& family : plan.families) {
+    if (family.side != side) continue;
+    std::vector<const NamePattern*> patterns = {&family.name};
+    for (const NamePattern& share : family.shares) patterns.push_back(&share);
+    for (const NamePattern* pattern : patterns) {
+      if (!SolveLoops(*pattern, family.loop_begin, family.loop_extent, name)) continue;
+      ranks = Union(ranks, plan.rank_sets[family.rank_set]);
+      break;
+    }
+  }
+  return ranks;
+}
+
+std::vector<std::string> SomeParamNames(const Plan& plan, PlanSide side, Rank rank,
+                                        std::string_view like) {
   std::vector<std::string> names;
   for (const PlanFamily& family : plan.families) {
     if (family.side != side || !Contains(plan.rank_sets[family.rank_set], rank)) continue;
-    names.push_back(family.name.Instance(family.loop_begin));
-    names.push_back(family.name.Instance(LastValues(family.loop_begin, family.loop_extent)));
+    AddNames(family.name, family.loop_begin, family.loop_extent, like, &names);
   }
   return names;
 }
 
-std::vector<std::string> SomeTensorNames(const Plan& plan) {
+std::vector<std::string> SomeTensorNames(const Plan& plan, std::string_view like) {
   std::vector<std::string> names;
   for (const PlanSuper& super : plan.supers) {
-    names.push_back(super.name.Instance(super.loop_begin));
-    names.push_back(super.name.Instance(LastValues(super.loop_begin, super.loop_extent)));
+    AddNames(super.name, super.loop_begin, super.loop_extent, like, &names);
   }
   return names;
 }

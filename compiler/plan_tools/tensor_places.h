@@ -19,8 +19,9 @@ struct TensorId {
 };
 // The tensor called `name`. Tries every super-tensor whose pattern fits.
 std::optional<TensorId> FindTensor(const Plan& plan, std::string_view name);
-// The names of tensors for "did you mean": the first and last instance of each super-tensor.
-std::vector<std::string> SomeTensorNames(const Plan& plan);
+// The names of tensors for "did you mean": of each super-tensor the instance with the numbers of
+// `like`, or the first and the last.
+std::vector<std::string> SomeTensorNames(const Plan& plan, std::string_view like);
 
 // A buffer of a rank.
 struct ParamId {
@@ -29,8 +30,11 @@ struct ParamId {
 };
 // The param of `rank` that has `name`, as its own or as a further one.
 std::optional<ParamId> FindParam(const Plan& plan, PlanSide side, Rank rank, std::string_view name);
-// For "did you mean": the first and last param of each family of the rank.
-std::vector<std::string> SomeParamNames(const Plan& plan, PlanSide side, Rank rank);
+// The same of the params of a rank.
+std::vector<std::string> SomeParamNames(const Plan& plan, PlanSide side, Rank rank,
+                                        std::string_view like);
+// The ranks that have a param of this name.
+RankList RanksWithParam(const Plan& plan, PlanSide side, std::string_view name);
 
 // Indices along one dim of a tensor: begin, begin + step, ... (`count` of them).
 struct IndexRun {
