@@ -1,19 +1,28 @@
 #include "compiler/candidates.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "compiler/diag/diagnostics.h"
+#include "compiler/judge.h"
+#include "compiler/route/merge_direct.h"
+#include "compiler/route/ports.h"
+#include "compiler/route/round_cost.h"
 #include "compiler/route/witnesses.h"
-#include "compiler/schedule/predict.h"
 #include "compiler/schedule/slots.h"
 
 namespace reshard {
 namespace {
 
-// Nothing else is tried within this part of the bound, or within this time of it.
+constexpr std::array kKindTexts = {
+#define RESHARD_CANDIDATE(name, text, meaning) std::string_view(text),
+#include "compiler/candidate_kinds.def"
+#undef RESHARD_CANDIDATE
+};
+
+// Nothing else is tried within this part of the bound.
 constexpr int64_t kGoodEnough = 40;
-constexpr int64_t kGoodEnoughNs = 1'000'000;
 // A candidate replaces another one when it is faster by this part: its plan may be larger.
 constexpr int64_t kWorthReplacing = 400;
 // Within this part of the bound more trees are tried only for what they save by filling sooner:
@@ -23,17 +32,70 @@ constexpr int64_t kWorthFilling = 200;
 // Candidates are tried until they have this many injects and tree members together: time to
 // compile.
 constexpr int64_t kMostWork = 500'000;
+// A job in which the costs of its rounds are more than this part of the time is sent directly, if
+// its plan has at most so many messages then.
+constexpr int64_t kRoundsDecide = 5;
+constexpr int64_t kMostDirect = 100'000;
 
-Candidate Describe(const Topology& topology, const Schedule& schedule) {
+// Ranks that a rank exchanges messages with, of the rank with most of them.
+uint32_t MostPeers(const Routing& routing) {
+  std::vector<std::pair<Rank, Rank>> pairs;
+  for (const RoutedStream& stream : routing.streams) {
+    if (stream.local) continue;
+    for (const RoutedTree& tree : stream.trees) {
+      const size_t first = pairs.size();
+      for (const SourceRange& source : tree.sources) {
+        if (pairs.size() > first && pairs.back().first == source.source) continue;
+        pairs.emplace_back(source.source, tree.landers[0]);
+      }
+      for (size_t i = 1; i < tree.landers.size(); ++i) {
+        pairs.emplace_back(tree.landers[i - 1], tree.landers[i]);
+      }
+    }
+  }
+  const size_t count = pairs.size();
+  for (size_t i = 0; i < count; ++i) pairs.emplace_back(pairs[i].second, pairs[i].first);
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  uint32_t most = 0, now = 0;
+  for (size_t i = 0; i < pairs.size(); ++i) {
+    now = i > 0 && pairs[i].first == pairs[i - 1].first ? now + 1 : 1;
+    most = std::max(most, now);
+  }
+  return most;
+}
+
+int64_t BusiestPortNs(const Topology& topology, const Routing& routing) {
+  int64_t most_ps = 0;
+  for (const PortLoad& load : routing.loads) {
+    const int64_t bytes = std::max(load.send_bytes, load.receive_bytes);
+    most_ps = std::max(most_ps, PicosecondsFor(bytes, topology.nics[load.nic].bytes_per_s));
+  }
+  return most_ps / 1000;
+}
+
+int64_t BoundNs(const Routing& routing) {
+  return routing.witnesses.empty() ? 0 : WitnessNs(routing.witnesses[0]);
+}
+
+Candidate Describe(const CandidateInputs& in, CandidateKind kind, const Routing& routing,
+                   const Schedule& schedule) {
   Candidate candidate;
+  candidate.kind = kind;
   std::vector<uint32_t> trees_of_stream(schedule.streams.size(), 0);
   for (const PlanTree& tree : schedule.trees) {
     if (schedule.streams[tree.stream].local) continue;
     candidate.heads = std::max(candidate.heads, ++trees_of_stream[tree.stream]);
     candidate.depth = std::max(candidate.depth, tree.member_count);
   }
+  const Judgement judgement = JudgeSchedule(*in.transfers, *in.topology, schedule);
   candidate.rounds = schedule.round_count;
-  candidate.predicted_ns = PredictNs(topology, schedule);
+  candidate.peers = MostPeers(routing);
+  candidate.predicted_ns = judgement.predicted_ns;
+  candidate.simulated_ns = judgement.simulated_ns;
+  candidate.simulated_whole = judgement.whole;
+  candidate.busiest_port_ns = BusiestPortNs(*in.topology, routing);
+  candidate.bound_ns = BoundNs(routing);
   candidate.injects = static_cast<int64_t>(schedule.injects.size());
   for (const RankSlots& slots : schedule.slots) {
     candidate.staging_bytes = std::max(candidate.staging_bytes, StagingBytes(slots));
@@ -47,16 +109,14 @@ class CandidateSearch {
       : in_(inputs), routing_(*routing), schedule_(*schedule) {}
 
   std::vector<Candidate> Run() {
-    tried_.push_back(Describe(*in_.topology, schedule_));
+    tried_.push_back(Describe(in_, CandidateKind::kChains, routing_, schedule_));
     work_ = WorkOf(schedule_);
-    const uint32_t first_heads = tried_[0].heads;
-    const uint32_t most_heads = MostHeads();
-    // More trees are shorter and fill sooner; fewer spare the sources.
-    for (const uint32_t heads : {2 * first_heads, 3 * first_heads, first_heads / 2}) {
-      if (heads == 0 || heads > most_heads) continue;
-      if (heads > first_heads && IsWithin(kNear) && !CanGainByFilling()) continue;
-      if (IsGoodEnough() || work_ > kMostWork) break;
-      Try(heads);
+    most_heads_ = MostHeads();
+    if (most_heads_ > 0) {
+      TryDirect();
+      TrySlowApart();
+      TryHeads();
+      TrySmallSlices();
     }
     tried_[best_].kept = true;
     return std::move(tried_);
@@ -75,18 +135,98 @@ class CandidateSearch {
     return static_cast<uint32_t>(most);
   }
 
+  const Candidate& best() const { return tried_[best_]; }
+
+  // The best schedule takes at most the bound and 1 / `part` of it, or a round, more.
+  bool IsWithin(int64_t part) const {
+    const int64_t bound_ns = BoundNs(routing_);
+    return best().simulated_ns <= bound_ns + std::max(bound_ns / part, kRoundOverheadNs);
+  }
+  bool IsDone() const { return IsWithin(kGoodEnough) || work_ > kMostWork; }
+
+  // For jobs that take little longer than their rounds cost.
+  void TryDirect() {
+    int64_t landers = 0, ranges = 0;
+    for (const RoutedStream& stream : routing_.streams) {
+      if (stream.local) continue;
+      landers += static_cast<int64_t>(stream.domains.size());
+      ranges += static_cast<int64_t>(stream.domains.size() * stream.bytes.size());
+    }
+    const int64_t rounds_ns = int64_t{best().rounds} * kRoundOverheadNs;
+    if (best().rounds <= 1 || rounds_ns < best().predicted_ns / kRoundsDecide ||
+        ranges > kMostDirect || IsDone()) {
+      return;
+    }
+    RouteOptions options;
+    options.heads = most_heads_;
+    Routing routing;
+    if (!Route(options, &routing)) return;
+    Judge(CandidateKind::kDirect, in_.options, MergeDirect(*in_.topology, routing));
+  }
+
+  void TrySlowApart() {
+    if (IsDone() || best().kind == CandidateKind::kDirect || !HasSlowLanders()) return;
+    RouteOptions options;
+    options.heads = tried_[0].heads;
+    options.slow_apart = true;
+    Routing routing;
+    if (!Route(options, &routing)) return;
+    if (Judge(CandidateKind::kSlowApart, in_.options, std::move(routing))) slow_apart_ = true;
+  }
+
+  bool HasSlowLanders() const {
+    const Ports ports(*in_.topology);
+    for (const RoutedStream& stream : routing_.streams) {
+      if (stream.local) continue;
+      int64_t fastest = 0, slowest = INT64_MAX;
+      for (const RoutedTree& tree : stream.trees) {
+        for (const Rank lander : tree.landers) {
+          const int64_t rate = ports.outlet(ports.outlet_of_rank(lander)).bytes_per_s;
+          fastest = std::max(fastest, rate);
+          slowest = std::min(slowest, rate);
+        }
+      }
+      if (slowest < fastest - fastest / 2) return true;
+    }
+    return false;
+  }
+
+  // More trees are shorter and fill sooner; fewer spare the sources.
+  void TryHeads() {
+    const uint32_t first_heads = tried_[0].heads;
+    for (const uint32_t heads : {2 * first_heads, 3 * first_heads, first_heads / 2}) {
+      if (heads == 0 || heads > most_heads_ || best().kind == CandidateKind::kDirect) continue;
+      if (heads > first_heads && IsWithin(kNear) && !CanGainByFilling()) continue;
+      if (IsDone()) return;
+      RouteOptions options;
+      options.heads = heads;
+      options.slow_apart = slow_apart_;
+      Routing routing;
+      if (Route(options, &routing)) Judge(CandidateKind::kChains, in_.options, std::move(routing));
+    }
+  }
+
   bool CanGainByFilling() const {
     return (int64_t{tried_[0].depth} - 1) * kWorthFilling >= int64_t{tried_[0].rounds};
   }
 
-  // The best schedule takes at most the bound and 1 / `part` of it, or kGoodEnoughNs, more.
-  bool IsWithin(int64_t part) const {
-    if (routing_.witnesses.empty()) return true;
-    const int64_t bound_ns = WitnessNs(routing_.witnesses[0]);
-    return tried_[best_].predicted_ns <= bound_ns + std::max(bound_ns / part, kGoodEnoughNs);
+  // Filling the trees takes as many rounds as they are deep: shorter rounds are worth their cost
+  // where there are few of them.
+  void TrySmallSlices() {
+    for (const int64_t part : {2, 4}) {
+      if (IsDone() || best().kind == CandidateKind::kDirect || !CanGainByFilling()) return;
+      ScheduleOptions options = in_.options;
+      const int64_t largest = options.max_staging_bytes / kRecvSlots;
+      if (options.slice_bytes == 0) options.slice_bytes = largest;
+      options.slice_bytes = std::min(options.slice_bytes, largest) / part;
+      if (!Judge(CandidateKind::kSmallSlices, options, Routing(routing_))) return;
+    }
   }
 
-  bool IsGoodEnough() const { return IsWithin(kGoodEnough); }
+  bool Route(const RouteOptions& options, Routing* routing) const {
+    Diagnostics diags;  // of a candidate that is left out
+    return BuildRouting(*in_.table, *in_.transfers, *in_.topology, options, &diags, routing);
+  }
 
   // A tree has a slice in each round, and one more wherever its bytes change their source.
   int64_t EstimatedInjects(const Routing& routing) const {
@@ -94,7 +234,7 @@ class CandidateSearch {
     for (const RoutedStream& stream : routing.streams) {
       if (stream.local) continue;
       for (const RoutedTree& tree : stream.trees) {
-        injects += tried_[best_].rounds;
+        injects += best().rounds;
         for (size_t i = 1; i < tree.sources.size(); ++i) {
           injects += tree.sources[i].source != tree.sources[i - 1].source ? 1 : 0;
         }
@@ -103,22 +243,22 @@ class CandidateSearch {
     return injects;
   }
 
-  void Try(uint32_t heads) {
+  // Schedules and judges; keeps it when it is the fastest so far.
+  bool Judge(CandidateKind kind, const ScheduleOptions& options, Routing routing) {
     Diagnostics diags;  // of a candidate that is left out
-    Routing routing;
     Schedule schedule;
-    if (!BuildRouting(*in_.table, *in_.transfers, *in_.topology, {heads}, &diags, &routing) ||
-        EstimatedInjects(routing) > kMostWork ||
-        !BuildSchedule(*in_.transfers, *in_.topology, routing, in_.options, &diags, &schedule)) {
-      return;
+    if (kind != CandidateKind::kDirect && EstimatedInjects(routing) > kMostWork) return false;
+    if (!BuildSchedule(*in_.transfers, *in_.topology, routing, options, &diags, &schedule)) {
+      return false;
     }
     work_ += WorkOf(schedule);
-    tried_.push_back(Describe(*in_.topology, schedule));
-    const int64_t best_ns = tried_[best_].predicted_ns;
-    if (tried_.back().predicted_ns > best_ns - best_ns / kWorthReplacing) return;
+    tried_.push_back(Describe(in_, kind, routing, schedule));
+    const int64_t best_ns = best().simulated_ns;
+    if (tried_.back().simulated_ns > best_ns - best_ns / kWorthReplacing) return false;
     best_ = tried_.size() - 1;
     routing_ = std::move(routing);
     schedule_ = std::move(schedule);
+    return true;
   }
 
   const CandidateInputs& in_;
@@ -126,10 +266,16 @@ class CandidateSearch {
   Schedule& schedule_;
   std::vector<Candidate> tried_;
   size_t best_ = 0;
+  uint32_t most_heads_ = 0;
+  bool slow_apart_ = false;
   int64_t work_ = 0;
 };
 
 }  // namespace
+
+std::string_view CandidateKindText(CandidateKind kind) {
+  return kKindTexts[static_cast<size_t>(kind)];
+}
 
 std::vector<Candidate> KeepBestCandidate(const CandidateInputs& inputs, Routing* routing,
                                          Schedule* schedule) {

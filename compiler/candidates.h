@@ -1,10 +1,11 @@
-// Candidates: the same job with other numbers of trees per stream. Routing chooses the number by an
-// estimate; where the schedule that comes of it is not close to the bound, others are scheduled,
-// too, and the fastest is kept.
+// Candidates: the same job with other trees and slices. Routing chooses by an estimate; where the
+// schedule that comes of it is not close to the bound, others are made, each is judged by a
+// simulation, and the fastest is kept.
 #ifndef RESHARD_COMPILER_CANDIDATES_H_
 #define RESHARD_COMPILER_CANDIDATES_H_
 
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "compiler/layout/logical_table.h"
@@ -15,11 +16,24 @@
 
 namespace reshard {
 
+enum class CandidateKind : uint8_t {
+#define RESHARD_CANDIDATE(name, text, meaning) name,
+#include "compiler/candidate_kinds.def"
+#undef RESHARD_CANDIDATE
+};
+std::string_view CandidateKindText(CandidateKind kind);
+
 struct Candidate {
+  CandidateKind kind = CandidateKind::kChains;
   uint32_t heads = 0;  // most trees of a stream
   uint32_t depth = 0;  // most landers of a tree
   uint32_t rounds = 0;
+  uint32_t peers = 0;  // most ranks that one rank exchanges messages with
   int64_t predicted_ns = 0;
+  int64_t simulated_ns = 0;
+  bool simulated_whole = true;   // else some stretches of rounds
+  int64_t busiest_port_ns = 0;   // what the busiest NIC takes for its bytes alone
+  int64_t bound_ns = 0;
   int64_t injects = 0;
   int64_t staging_bytes = 0;  // of the busiest rank
   bool kept = false;

@@ -3,9 +3,12 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "compiler/route/testing/job.h"
 #include "compiler/schedule/predict.h"
+#include "compiler/schedule/testing/check_schedule.h"
 
 namespace reshard {
 namespace {
@@ -50,9 +53,10 @@ TEST_CASE(
   REQUIRE(kept != found.tried.end());
   CHECK(kept->heads > 1);
   CHECK(kept->predicted_ns == PredictNs(job.topology, found.schedule));
+  CHECK(kept->simulated_ns > kept->bound_ns);
   CHECK(kept->rounds == found.schedule.round_count);
   for (const Candidate& candidate : found.tried) {
-    CHECK(kept->predicted_ns <= candidate.predicted_ns + candidate.predicted_ns / 400);
+    CHECK(kept->simulated_ns <= candidate.simulated_ns + candidate.simulated_ns / 400);
     CHECK((&candidate == &*kept) == candidate.kept);
   }
   size_t most_trees = 0;
@@ -66,6 +70,59 @@ TEST_CASE("a schedule close to the bound stays as it is") {
   const Found found = Find(MoeJob(MoeShape{}), 1);
   REQUIRE(found.tried.size() == 1);
   CHECK(found.tried[0].kept);
+}
+
+TEST_CASE("a slow lander gets a chain of its own") {
+  MoeShape shape;
+  shape.model_bytes /= 4;
+  Job job = MoeJob(shape);
+  job.topology.nics[16 * 8 + 5 * 8 + 3].bytes_per_s /= 4;
+  const Found found = Find(job, 1);
+  REQUIRE(found.tried.size() >= 2);
+  CHECK(found.tried[1].kind == CandidateKind::kSlowApart);
+  CHECK(found.tried[1].simulated_ns < found.tried[0].simulated_ns);
+  const Rank slow = 16 * 8 + 5 * 8 + 3;
+  for (const RoutedStream& stream : found.routing.streams) {
+    for (const RoutedTree& tree : stream.trees) {
+      const bool has_slow =
+          std::find(tree.landers.begin(), tree.landers.end(), slow) != tree.landers.end();
+      if (has_slow) CHECK(tree.landers.size() == 1);
+    }
+  }
+}
+
+TEST_CASE("what a round's cost decides is sent directly, in one round") {
+  MoeShape shape;
+  shape.pp = 2;
+  shape.ep = 8;
+  shape.edp = 1;
+  shape.replicas = 2;
+  shape.model_bytes = 4'000'000;
+  const Job job = MoeJob(shape);
+  const Found found = Find(job, 1);
+  REQUIRE(found.tried.size() == 2);
+  CHECK(found.tried[1].kind == CandidateKind::kDirect);
+  CHECK(found.tried[1].kept);
+  CHECK(found.tried[0].rounds > 1);
+  CHECK(found.schedule.round_count == 1);
+  CHECK(testing::CheckSchedule(job, {}, found.schedule) == "");
+  // One message from each source to each lander.
+  std::set<std::pair<Rank, Rank>> pairs;
+  for (const PlanInject& inject : found.schedule.injects) {
+    const PlanTree& tree = found.schedule.trees[inject.tree];
+    CHECK(tree.member_count == 1);
+    CHECK(pairs.insert({inject.source, found.schedule.tree_members[tree.first_member]}).second);
+  }
+}
+
+TEST_CASE("peers are counted in both directions, each once") {
+  Job job;
+  for (int i = 0; i < 4; ++i) job.AddDomain(1, 50'000'000'000);
+  job.AddClass({0}, {2}, {1 << 20});
+  job.AddClass({0}, {3}, {1 << 20});
+  job.AddClass({1}, {2}, {1 << 20});
+  job.AddClass({2}, {0}, {1 << 20});
+  CHECK(Find(job, 1).tried[0].peers == 2);
 }
 
 TEST_CASE("jobs that send nothing have one candidate") {

@@ -18,12 +18,19 @@ namespace {
 
 // A line for each schedule that was made to choose from; with heads given there was no choice.
 void PrintCandidates(const std::vector<Candidate>& candidates, std::ostream& out) {
-  TextTable table({"", ">heads", ">depth", ">rounds", ">time", ">injects", ">staging"});
-  for (const Candidate& candidate : candidates) {
-    table.Add({candidate.kept ? "kept" : "", std::to_string(candidate.heads),
-               std::to_string(candidate.depth), FormatCount(candidate.rounds),
-               FormatNanoseconds(candidate.predicted_ns), FormatCount(candidate.injects),
-               FormatBinary(candidate.staging_bytes)});
+  TextTable table({"", "trees", ">heads", ">depth", ">rounds", ">simulated", ">/ bound", ">balance",
+                   ">predicted", ">peers", ">injects", ">staging"});
+  for (const Candidate& c : candidates) {
+    const auto per_bound = [&c](int64_t ns) {
+      if (c.bound_ns == 0) return std::string("-");
+      return FormatRatio(static_cast<double>(ns) / static_cast<double>(c.bound_ns));
+    };
+    table.Add({c.kept ? "kept" : "", std::string(CandidateKindText(c.kind)),
+               std::to_string(c.heads), std::to_string(c.depth), FormatCount(c.rounds),
+               (c.simulated_whole ? "" : "~") + FormatNanoseconds(c.simulated_ns),
+               per_bound(c.simulated_ns), per_bound(c.busiest_port_ns),
+               FormatNanoseconds(c.predicted_ns), FormatCount(c.peers), FormatCount(c.injects),
+               FormatBinary(c.staging_bytes)});
   }
   table.Print({OutputFormat::kText, 0, 0}, out);
 }

@@ -57,7 +57,7 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   const StreamInputs stream_inputs{&transfers, &topology, &ports, &cuts, &demands, &facts};
   if (!BuildStreams(table, stream_inputs, diags, &drafts)) return false;
   const TreeInputs tree_inputs{&transfers, &topology, &ports, &facts, &drafts};
-  Chains chains = BuildChains(tree_inputs, options.heads);
+  Chains chains = BuildChains(tree_inputs, options);
   PortBytes sent(ports);
   AddRelays(tree_inputs, chains, &sent);
   out->streams = PutTogether(drafts, std::move(chains));

@@ -72,6 +72,9 @@ struct Routing {
 
 struct RouteOptions {
   uint32_t heads = 0;  // trees per stream; 0: chosen
+  // Landers with NICs less than half as fast as the fastest of their stream get trees of their own:
+  // behind a fast lander that sends to others as well, they get less than their NICs could take.
+  bool slow_apart = false;
 };
 
 // Errors: no-place (a rank of a layout that the topology does not place), no-nic (a domain that

@@ -46,15 +46,42 @@ std::vector<SourceDemand> FindSourceDemands(const TreeInputs& in,
   return demands;
 }
 
-Chains ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chain_counts) {
+// The landers of a stream whose NICs are less than half as fast as its fastest ones.
+std::vector<Rank> SlowLanders(const Ports& ports, const std::vector<Rank>& landers) {
+  const auto rate = [&](Rank rank) {
+    return ports.outlet(ports.outlet_of_rank(rank)).bytes_per_s;
+  };
+  int64_t fastest = 0;
+  for (const Rank lander : landers) fastest = std::max(fastest, rate(lander));
+  std::vector<Rank> slow;
+  for (const Rank lander : landers) {
+    if (rate(lander) < fastest - fastest / 2) slow.push_back(lander);
+  }
+  return slow;
+}
+
+Chains ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chain_counts,
+                      bool slow_apart) {
   Chains chains;
   UsedEdges used;
   for (size_t s = 0; s < in.streams->size(); ++s) {
     const DraftStream& stream = (*in.streams)[s];
     if (stream.local) {
       chains.push_back({stream.landers});
-    } else {
-      chains.push_back(MakeChains(*in.topology, *in.ports, stream.landers, chain_counts[s], &used));
+      continue;
+    }
+    std::vector<Rank> landers = stream.landers;
+    std::vector<Rank> slow;
+    if (slow_apart) slow = SlowLanders(*in.ports, landers);
+    std::erase_if(landers, [&](Rank rank) {
+      return std::find(slow.begin(), slow.end(), rank) != slow.end();
+    });
+    const size_t count = std::min(chain_counts[s], landers.size());
+    chains.push_back(MakeChains(*in.topology, *in.ports, landers, count, &used));
+    if (slow.empty()) continue;
+    const size_t slow_count = (count * slow.size() + landers.size() - 1) / landers.size();
+    for (auto& chain : MakeChains(*in.topology, *in.ports, slow, slow_count, &used)) {
+      chains.back().push_back(std::move(chain));
     }
   }
   return chains;
@@ -68,7 +95,8 @@ struct Choice {
 
 class ChainChooser {
  public:
-  explicit ChainChooser(const TreeInputs& in) : in_(in), received_(*in.ports) {
+  ChainChooser(const TreeInputs& in, bool slow_apart)
+      : in_(in), slow_apart_(slow_apart), received_(*in.ports) {
     demands_ = FindSourceDemands(in, &runs_per_stream_);
     for (const DraftStream& stream : *in.streams) {
       if (stream.local) continue;
@@ -107,7 +135,8 @@ class ChainChooser {
     for (const DraftStream& stream : *in_.streams) {
       counts.push_back((stream.landers.size() + length - 1) / length);
     }
-    choice.chains = ChainsOfLength(in_, counts);
+    choice.chains = ChainsOfLength(in_, counts, slow_apart_);
+    for (size_t s = 0; s < counts.size(); ++s) counts[s] = choice.chains[s].size();
     for (const auto& trees : choice.chains) {
       for (const auto& chain : trees) depth = std::max(depth, chain.size());
     }
@@ -144,6 +173,7 @@ class ChainChooser {
   }
 
   const TreeInputs& in_;
+  const bool slow_apart_;
   PortBytes received_;
   std::map<Rank, int64_t> lander_bytes_;
   int64_t most_landed_ = 0;
@@ -175,13 +205,13 @@ void AddRelays(const TreeInputs& inputs, const Chains& chains, PortBytes* sent) 
   }
 }
 
-Chains BuildChains(const TreeInputs& inputs, uint32_t heads) {
-  if (heads == 0) return ChainChooser(inputs).Choose();
+Chains BuildChains(const TreeInputs& inputs, const RouteOptions& options) {
+  if (options.heads == 0) return ChainChooser(inputs, options.slow_apart).Choose();
   std::vector<size_t> counts;
   for (const DraftStream& stream : *inputs.streams) {
-    counts.push_back(std::min<size_t>(heads, stream.landers.size()));
+    counts.push_back(std::min<size_t>(options.heads, stream.landers.size()));
   }
-  return ChainsOfLength(inputs, counts);
+  return ChainsOfLength(inputs, counts, options.slow_apart);
 }
 
 }  // namespace reshard

@@ -39,8 +39,8 @@ struct TreeInputs {
 // Chains of different streams avoid having two ranks follow each other twice.
 using Chains = std::vector<std::vector<std::vector<Rank>>>;
 
-// Chains of `heads` trees per stream, or of as many as come out best where `heads` is 0.
-Chains BuildChains(const TreeInputs& inputs, uint32_t heads);
+// Chains of `options.heads` trees per stream, or of as many as come out best where that is 0.
+Chains BuildChains(const TreeInputs& inputs, const RouteOptions& options);
 
 // Adds what landers forward.
 void AddRelays(const TreeInputs& inputs, const Chains& chains, PortBytes* sent);

@@ -52,7 +52,9 @@ StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
     change.wide_bytes += range.extent;
     change.wide_copy_ps += PicosecondsFor(range.extent, copy_rate) * readers;
   }
-  if (change.wide_bytes > 0 && change.wide_bytes < BytesOf(stream.bytes)) {
+  // What takes less than a round costs needs no other order.
+  const bool matters = change.wide_copy_ps > kRoundOverheadNs * 1000;
+  if (matters && change.wide_bytes < BytesOf(stream.bytes)) {
     change.is_wide = std::move(is_wide);
   }
   return change;

@@ -42,16 +42,16 @@ class Prediction {
     }
   }
 
-  int64_t Run() {
-    Wide total_ps = 0;
+  std::vector<int64_t> Run() {
+    std::vector<int64_t> busiest_ps;
     for (uint32_t round = 0; round < schedule_.round_count; ++round) {
       AddInjects(round);
       for (size_t depth = 0; depth < deepest_ && depth <= round; ++depth) {
         for (const Entry& slice : slices_[round - depth]) AddHop(slice, depth);
       }
-      total_ps += TakeBusiest();
+      busiest_ps.push_back(TakeBusiest());
     }
-    return static_cast<int64_t>(total_ps / 1000) + schedule_.round_count * kRoundOverheadNs;
+    return busiest_ps;
   }
 
  private:
@@ -109,8 +109,18 @@ class Prediction {
 
 }  // namespace
 
-int64_t PredictNs(const Topology& topology, const Schedule& schedule) {
+std::vector<int64_t> BusiestPorts(const Topology& topology, const Schedule& schedule) {
   return Prediction(topology, schedule).Run();
+}
+
+int64_t PredictedNs(const std::vector<int64_t>& busiest_ps, uint32_t first, uint32_t end) {
+  Wide total_ps = 0;
+  for (uint32_t round = first; round < end; ++round) total_ps += busiest_ps[round];
+  return static_cast<int64_t>(total_ps / 1000) + int64_t{end - first} * kRoundOverheadNs;
+}
+
+int64_t PredictNs(const Topology& topology, const Schedule& schedule) {
+  return PredictedNs(BusiestPorts(topology, schedule), 0, schedule.round_count);
 }
 
 }  // namespace reshard

@@ -18,6 +18,9 @@ constexpr int kCutAttempts = 4;
 // in every round would be too many messages.
 constexpr uint32_t kSteadyStreams = 8;
 
+// In fewer rounds than these a port has so few slices that it had better take what there is.
+constexpr int64_t kManyRounds = 8;
+
 class Sizer {
  public:
   Sizer(const Topology& topology, const Ports& ports, const Routing& routing, const ClassCuts& cuts,
@@ -120,7 +123,7 @@ RoundLimits Sizer::RoundShares() const {
     int64_t bytes = share + share / 128;
     // Where senders are the limit, whole slices fill a round best: the rest of a share that is not
     // a multiple would stay unused in every round, and the round had better be shorter.
-    if (traffic_.senders_busiest && bytes >= widest_) {
+    if (traffic_.senders_busiest && bytes >= widest_ && rounds_ >= kManyRounds) {
       bytes = bytes / widest_ * widest_ + widest_ / 128;
     }
     limits.port_bytes.push_back(bytes - relayed.bytes(port));

@@ -1,0 +1,85 @@
+#include "compiler/judge.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "compiler/moves_plan.h"
+#include "compiler/schedule/predict.h"
+#include "compiler/simulate/simulate.h"
+
+namespace reshard {
+namespace {
+
+__extension__ typedef __int128 Wide;
+
+// Schedules of up to so many transfers are simulated as a whole, of larger ones stretches of about
+// as many together: time to compile.
+constexpr int64_t kMostTransfers = 60'000;
+// So many stretches, evenly over the rounds: what moves in one differs from what moves in another.
+constexpr uint32_t kStretches = 3;
+// Waits of one round show in the next ones: a stretch has at least so many.
+constexpr int64_t kLeastStretch = 8;
+
+// Messages, and about as many copies to other ranks as there are.
+int64_t TransferCount(const TransferSet& transfers, const Schedule& schedule) {
+  std::vector<int64_t> landers(schedule.streams.size(), 0);
+  for (const PlanTree& tree : schedule.trees) landers[tree.stream] += tree.member_count;
+  std::vector<int64_t> per_landing(schedule.streams.size(), 0);
+  for (size_t s = 0; s < schedule.streams.size(); ++s) {
+    const PlanStream& stream = schedule.streams[s];
+    Wide needed_bytes = 0;
+    for (uint32_t i = 0; i < stream.piece_count; ++i) {
+      const PlanPiece& piece = schedule.pieces[stream.first_piece + i];
+      const RankSetId needers = transfers.classes[piece.cls].needers;
+      needed_bytes += Wide{piece.extent} * static_cast<int64_t>(transfers.rank_sets[needers].size());
+    }
+    const Wide landed_bytes = Wide{stream.bytes} * std::max<int64_t>(1, landers[s]);
+    if (landed_bytes > 0) per_landing[s] = static_cast<int64_t>(needed_bytes / landed_bytes);
+  }
+  int64_t count = 0;
+  for (const PlanInject& inject : schedule.injects) {
+    const PlanTree& tree = schedule.trees[inject.tree];
+    count += tree.member_count * (1 + per_landing[tree.stream]);
+  }
+  return count;
+}
+
+}  // namespace
+
+Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
+                        const Schedule& schedule) {
+  const std::vector<int64_t> busiest_ps = BusiestPorts(topology, schedule);
+  const uint32_t rounds = schedule.round_count;
+  Judgement judgement;
+  judgement.predicted_ns = PredictedNs(busiest_ps, 0, rounds);
+  judgement.simulated_ns = judgement.predicted_ns;
+  const Plan plan = MovesPlan(transfers, topology, schedule);
+  const int64_t count = std::max<int64_t>(1, TransferCount(transfers, schedule));
+  const auto stretch = static_cast<uint32_t>(
+      std::max<int64_t>(kLeastStretch, kMostTransfers * rounds / count / kStretches));
+  judgement.whole = count <= kMostTransfers || kStretches * stretch >= rounds;
+  if (judgement.whole) {
+    const SimResult result = Simulate(plan, {});
+    if (result.failure.empty()) judgement.simulated_ns = result.total_ns;
+    return judgement;
+  }
+  int64_t predicted_ns = 0, simulated_ns = 0;
+  for (uint32_t i = 0; i < kStretches; ++i) {
+    SimOptions options;
+    options.first_round = (rounds - stretch) / (2 * kStretches) * (2 * i + 1);
+    options.end_round = options.first_round + stretch;
+    const SimResult result = Simulate(plan, options);
+    if (!result.failure.empty() || result.round_end_ns.size() < stretch) return judgement;
+    // From the end of a round to the end of a later one: how a stretch begins and ends is left out.
+    const uint32_t from = stretch / 4;
+    simulated_ns += result.round_end_ns[stretch - 1] - result.round_end_ns[from];
+    predicted_ns +=
+        PredictedNs(busiest_ps, options.first_round + from + 1, options.first_round + stretch);
+  }
+  if (simulated_ns <= 0) return judgement;
+  judgement.simulated_ns =
+      static_cast<int64_t>(Wide{judgement.predicted_ns} * simulated_ns / predicted_ns);
+  return judgement;
+}
+
+}  // namespace reshard

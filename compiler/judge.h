@@ -1,0 +1,26 @@
+// Judge: how long a schedule takes, as an event simulation of it says. It knows what the prediction
+// does not: copies inside domains, uplinks, waits, and that transfers share ports.
+#ifndef RESHARD_COMPILER_JUDGE_H_
+#define RESHARD_COMPILER_JUDGE_H_
+
+#include <cstdint>
+
+#include "compiler/layout/topology.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/transfer/transfer_set.h"
+
+namespace reshard {
+
+struct Judgement {
+  int64_t predicted_ns = 0;
+  int64_t simulated_ns = 0;
+  // False: simulated are a few stretches of rounds; the prediction is scaled by what came of them.
+  bool whole = true;
+};
+
+Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
+                        const Schedule& schedule);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_JUDGE_H_

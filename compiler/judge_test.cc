@@ -1,0 +1,59 @@
+#include "compiler/judge.h"
+
+#include <doctest/doctest.h>
+
+#include "compiler/moves_plan.h"
+#include "compiler/route/routing.h"
+#include "compiler/route/testing/job.h"
+#include "compiler/schedule/predict.h"
+#include "compiler/simulate/simulate.h"
+
+namespace reshard {
+namespace {
+
+using testing::Job;
+using testing::MoeJob;
+using testing::MoeShape;
+
+Schedule Build(const Job& job) {
+  Diagnostics diags;
+  Routing routing;
+  Schedule schedule;
+  REQUIRE(BuildRouting(job.table, job.transfers, job.topology, RouteOptions{1}, &diags, &routing));
+  REQUIRE(BuildSchedule(job.transfers, job.topology, routing, {}, &diags, &schedule));
+  return schedule;
+}
+
+int64_t WholeNs(const Job& job, const Schedule& schedule) {
+  const SimResult result = Simulate(MovesPlan(job.transfers, job.topology, schedule), {});
+  REQUIRE(result.failure == "");
+  return result.total_ns;
+}
+
+TEST_CASE("a small schedule is simulated as a whole") {
+  MoeShape shape;
+  shape.model_bytes = int64_t{10} << 30;
+  const Job job = MoeJob(shape);
+  const Schedule schedule = Build(job);
+  const Judgement judgement = JudgeSchedule(job.transfers, job.topology, schedule);
+  CHECK(judgement.whole);
+  CHECK(judgement.predicted_ns == PredictNs(job.topology, schedule));
+  CHECK(judgement.simulated_ns == WholeNs(job, schedule));
+}
+
+TEST_CASE("stretches of a large schedule tell nearly what the whole would") {
+  MoeShape shape;
+  Job slow = MoeJob(shape);  // what the prediction does not know: it waits for a slow lander
+  slow.topology.nics[16 * 8 + 5 * 8 + 3].bytes_per_s /= 4;
+  for (const Job& job : {MoeJob(shape), slow}) {
+    const Schedule schedule = Build(job);
+    const Judgement judgement = JudgeSchedule(job.transfers, job.topology, schedule);
+    CHECK_FALSE(judgement.whole);
+    const int64_t whole_ns = WholeNs(job, schedule);
+    CHECK(judgement.simulated_ns > whole_ns - whole_ns / 50);
+    CHECK(judgement.simulated_ns < whole_ns + whole_ns / 50);
+  }
+}
+
+}  // namespace
+}  // namespace reshard

@@ -1,0 +1,62 @@
+#include "compiler/route/merge_direct.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "runtime/base/check.h"
+#include "runtime/plan/plan.h"
+
+namespace reshard {
+namespace {
+
+using BytesOfSource = std::map<Rank, std::vector<ClassRange>>;
+
+// Streams of one lander.
+void AppendStreams(DomainId domain, Rank lander, BytesOfSource* sources,
+                   std::vector<RoutedStream>* out) {
+  uint32_t count = 0;
+  for (auto& [source, bytes] : *sources) {
+    if (count++ % kMaxSourcesPerSlice == 0) {
+      RoutedStream& stream = out->emplace_back();
+      stream.domains = {domain};
+      stream.trees.push_back({{lander}, {}});
+    }
+    RoutedStream& stream = out->back();
+    std::sort(bytes.begin(), bytes.end(), [](const ClassRange& a, const ClassRange& b) {
+      return std::tie(a.cls, a.begin) < std::tie(b.cls, b.begin);
+    });
+    for (const ClassRange& range : bytes) {
+      stream.bytes.push_back(range);
+      stream.trees[0].sources.push_back({range, source});
+    }
+  }
+}
+
+}  // namespace
+
+Routing MergeDirect(const Topology& topology, const Routing& routing) {
+  Routing merged;
+  merged.loads = routing.loads;
+  merged.witnesses = routing.witnesses;
+  std::map<Rank, BytesOfSource> landers;
+  for (const RoutedStream& stream : routing.streams) {
+    if (stream.local) continue;
+    for (const RoutedTree& tree : stream.trees) {
+      RESHARD_CHECK(tree.landers.size() == 1, "a direct tree has one lander");
+      for (const SourceRange& source : tree.sources) {
+        landers[tree.landers[0]][source.source].push_back(source.range);
+      }
+    }
+  }
+  for (auto& [lander, sources] : landers) {
+    AppendStreams(topology.Site(lander)->domain, lander, &sources, &merged.streams);
+  }
+  for (const RoutedStream& stream : routing.streams) {
+    if (stream.local) merged.streams.push_back(stream);
+  }
+  return merged;
+}
+
+}  // namespace reshard
