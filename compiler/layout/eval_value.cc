@@ -101,6 +101,12 @@ class ValueTree::Evaluator {
     return Outcome::kDone;
   }
 
+  // The only input of an operation, and the dim of it along which the operation works.
+  Outcome InputAlong(const Node& node, View* in, uint32_t* dim) {
+    const Outcome o = Eval(node.inputs[0], in);
+    return o == Outcome::kDone ? Dim(*node.spec, in->shape.size(), dim) : o;
+  }
+
   Outcome Tensor(const Node& node, View* out) {
     ResolvedTensor tensor;
     const Outcome outcome = ResolveTensor(node.name, table_, &context_, &tensor);
@@ -242,9 +248,8 @@ class ValueTree::Evaluator {
 
   Outcome Shard(const Node& node, View* out) {
     const ValueSpec& spec = *node.spec;
-    if (const Outcome o = Eval(node.inputs[0], out); o != Outcome::kDone) return o;
     uint32_t dim = 0;
-    if (const Outcome o = Dim(spec, out->shape.size(), &dim); o != Outcome::kDone) return o;
+    if (const Outcome o = InputAlong(node, out, &dim); o != Outcome::kDone) return o;
     int64_t unit = 1;
     if (const Outcome o = Int(spec.unit, 1, &unit); o != Outcome::kDone) return o;
     if (unit < 1) {
@@ -312,8 +317,7 @@ class ValueTree::Evaluator {
     return Fail(DiagnosticCode::kUnevenShard, node.spec->axis_spans[axis],
                 what + " along dim " + std::to_string(dim) + " of '" + FirstName(node) +
                     "' do not divide over axis '" + node.spec->axes[axis] + "' of " +
-                    std::to_string(ranks) + " ranks" +
-                    UnevenHint(*node.spec, units, ranks));
+                    std::to_string(ranks) + " ranks" + UnevenHint(*node.spec, units, ranks));
   }
 
   static std::string UnevenHint(const ValueSpec& spec, int64_t units, int64_t ranks) {
@@ -331,9 +335,8 @@ class ValueTree::Evaluator {
   Outcome Pad(const Node& node, View* out) {
     const ValueSpec& spec = *node.spec;
     View in;
-    if (const Outcome o = Eval(node.inputs[0], &in); o != Outcome::kDone) return o;
     uint32_t dim = 0;
-    if (const Outcome o = Dim(spec, in.shape.size(), &dim); o != Outcome::kDone) return o;
+    if (const Outcome o = InputAlong(node, &in, &dim); o != Outcome::kDone) return o;
     const int64_t extent = in.shape[dim];
     int64_t padded = extent;
     if (spec.multiple) {
@@ -364,9 +367,8 @@ class ValueTree::Evaluator {
   Outcome Slice(const Node& node, View* out) {
     const ValueSpec& spec = *node.spec;
     View in;
-    if (const Outcome o = Eval(node.inputs[0], &in); o != Outcome::kDone) return o;
     uint32_t dim = 0;
-    if (const Outcome o = Dim(spec, in.shape.size(), &dim); o != Outcome::kDone) return o;
+    if (const Outcome o = InputAlong(node, &in, &dim); o != Outcome::kDone) return o;
     const int64_t extent = in.shape[dim];
     int64_t start = 0, stop = extent, step = 1;
     if (const Outcome o = Int(spec.start, 0, &start); o != Outcome::kDone) return o;
@@ -387,9 +389,8 @@ class ValueTree::Evaluator {
   Outcome Index(const Node& node, View* out) {
     const ValueSpec& spec = *node.spec;
     View in;
-    if (const Outcome o = Eval(node.inputs[0], &in); o != Outcome::kDone) return o;
     uint32_t dim = 0;
-    if (const Outcome o = Dim(spec, in.shape.size(), &dim); o != Outcome::kDone) return o;
+    if (const Outcome o = InputAlong(node, &in, &dim); o != Outcome::kDone) return o;
     int64_t at = 0;
     if (const Outcome o = Int(spec.at, 0, &at); o != Outcome::kDone) return o;
     if (at < 0 || at >= in.shape[dim]) {

@@ -6,6 +6,19 @@
 namespace reshard::testing {
 namespace {
 
+NamePattern Plain(const std::string& name) { return {{name}, {}}; }
+
+PlanFamily MakeFamily(PlanSide side, NamePattern name, const std::vector<int64_t>& shape,
+                      DType dtype, int64_t bytes) {
+  PlanFamily family;
+  family.side = side;
+  family.name = std::move(name);
+  family.shape = shape;
+  family.dtype = dtype;
+  family.bytes = bytes;
+  return family;
+}
+
 // Appends rows to the tables of a plan and hands their indices out. Calculates nothing that a plan
 // states: bytes, slots and totals are arguments.
 class Builder {
@@ -48,6 +61,15 @@ class Builder {
                  const std::vector<PlanSuper::Dim>& dims) {
     plan_.supers.push_back({std::move(name), dtype, loop_begin, loop_extent, shape, dims});
     return static_cast<uint32_t>(plan_.supers.size() - 1);
+  }
+
+  // A plain row-major matrix, and a param of one instance.
+  uint32_t Matrix(DType dtype, int64_t rows, int64_t columns) {
+    return Super(Plain("w"), dtype, {}, {}, {rows, columns}, {{0, 1}, {1, 1}});
+  }
+  uint32_t Param(PlanSide side, const std::string& name, const std::vector<int64_t>& shape,
+                 DType dtype, int64_t bytes, const RankList& ranks) {
+    return Family(MakeFamily(side, Plain(name), shape, dtype, bytes), ranks);
   }
 
   uint32_t Family(PlanFamily family, const RankList& ranks) {
@@ -122,19 +144,6 @@ class Builder {
   Plan plan_;
 };
 
-NamePattern Plain(const std::string& name) { return {{name}, {}}; }
-
-PlanFamily MakeFamily(PlanSide side, NamePattern name, const std::vector<int64_t>& shape,
-                      DType dtype, int64_t bytes) {
-  PlanFamily family;
-  family.side = side;
-  family.name = std::move(name);
-  family.shape = shape;
-  family.dtype = dtype;
-  family.bytes = bytes;
-  return family;
-}
-
 }  // namespace
 
 Plan ToyPlan() {
@@ -142,15 +151,14 @@ Plan ToyPlan() {
   b.Domain("train0", {0, 1});
   b.Domain("infer0", {2, 3});
   b.Domain("infer1", {4, 5});
-  const uint32_t w = b.Super(Plain("w"), DType::kF32, {}, {}, {8, 8}, {{0, 1}, {1, 1}});
+  const uint32_t w = b.Matrix(DType::kF32, 8, 8);
   for (Rank r = 0; r < 2; ++r) {
-    const uint32_t rows =
-        b.Family(MakeFamily(PlanSide::kSource, Plain("w.rows"), {4, 8}, DType::kF32, 128), {r});
+    const uint32_t rows = b.Param(PlanSide::kSource, "w.rows", {4, 8}, DType::kF32, 128, {r});
     b.Place(w, rows, 0, {{4 * r, 4, 32, 0}, {0, 8, 4, 0}});
   }
   for (Rank c = 0; c < 4; ++c) {
-    const uint32_t columns = b.Family(
-        MakeFamily(PlanSide::kDestination, Plain("w.columns"), {8, 2}, DType::kF32, 64), {2 + c});
+    const uint32_t columns =
+        b.Param(PlanSide::kDestination, "w.columns", {8, 2}, DType::kF32, 64, {2 + c});
     b.Place(w, columns, 0, {{0, 8, 8, 0}, {2 * c, 2, 4, 0}});
   }
   for (Rank c = 0; c < 4; ++c) {
@@ -161,16 +169,15 @@ Plan ToyPlan() {
   b.AddRank(0, 0, 512, {{0, 0, 0, 32}, {0, 2, 0, 32}, {1, 1, 0, 32}, {1, 3, 0, 32}});
   b.AddRank(1, 0, 512, {{0, 0, 32, 32}, {0, 2, 32, 32}, {1, 1, 32, 32}, {1, 3, 32, 32}});
   for (Rank r = 2; r < 6; ++r) b.AddRank(r, 256, 0, {});
-  PlanTotals totals;
-  totals.source_bytes = 256;
-  totals.destination_bytes = 256;
-  totals.network_bytes = 256;
-  totals.local_bytes = 256;
-  totals.messages = 8;
-  totals.max_staging_bytes = 1024;
-  totals.rounds = 2;
-  totals.predicted_ns = 128;
-  totals.bound_ns = 128;
+  const PlanTotals totals = {.source_bytes = 256,
+                             .destination_bytes = 256,
+                             .network_bytes = 256,
+                             .local_bytes = 256,
+                             .messages = 8,
+                             .max_staging_bytes = 1024,
+                             .rounds = 2,
+                             .predicted_ns = 128,
+                             .bound_ns = 128};
   return b.Finish(totals, {{PlanCutKind::kInjection, {0}, 256, 2'000'000'000},
                            {PlanCutKind::kIngress, {1}, 128, 2'000'000'000},
                            {PlanCutKind::kIngress, {2}, 128, 2'000'000'000}});
@@ -184,29 +191,27 @@ Plan ReplicatedPlan() {
   b.Domain("infer2", {6, 7});
   const RankList sources = {0, 1};
   const RankList needers = {2, 3, 4, 5, 6, 7};
-  const uint32_t w = b.Super(Plain("w"), DType::kBf16, {}, {}, {32, 64}, {{0, 1}, {1, 1}});
-  const uint32_t held =
-      b.Family(MakeFamily(PlanSide::kSource, Plain("w"), {32, 64}, DType::kBf16, 4096), sources);
+  const uint32_t w = b.Matrix(DType::kBf16, 32, 64);
+  const uint32_t held = b.Param(PlanSide::kSource, "w", {32, 64}, DType::kBf16, 4096, sources);
   b.Place(w, held, 0, {{0, 32, 128, 0}, {0, 64, 2, 0}});
-  const uint32_t needed = b.Family(
-      MakeFamily(PlanSide::kDestination, Plain("model.w"), {32, 64}, DType::kBf16, 4096), needers);
+  const uint32_t needed =
+      b.Param(PlanSide::kDestination, "model.w", {32, 64}, DType::kBf16, 4096, needers);
   b.Place(w, needed, 0, {{0, 32, 128, 0}, {0, 64, 2, 0}});
   const uint32_t all = b.Class(sources, needers, 4096, w, {{0, 32}, {0, 64}});
   b.Stream(4096, false, {{all, 0, 4096}}, {2, 5, 6});
   b.AddRank(0, 0, 512, {{0, 0, 0, 512}, {1, 0, 1024, 512}, {2, 0, 2048, 512}, {3, 0, 3072, 512}});
   b.AddRank(1, 0, 512, {{0, 0, 512, 512}, {1, 0, 1536, 512}, {2, 0, 2560, 512}, {3, 0, 3584, 512}});
   for (Rank r = 2; r < 8; ++r) b.AddRank(r, r == 2 || r == 5 || r == 6 ? 1024 : 0, 0, {});
-  PlanTotals totals;
-  totals.source_bytes = 8192;
-  totals.destination_bytes = 24576;
-  totals.network_bytes = 12288;
-  totals.scaleup_bytes = 12288;
-  totals.local_bytes = 12288;
-  totals.messages = 16;
-  totals.max_staging_bytes = 3072;
-  totals.rounds = 6;
-  totals.predicted_ns = 6144;
-  totals.bound_ns = 2048;
+  const PlanTotals totals = {.source_bytes = 8192,
+                             .destination_bytes = 24576,
+                             .network_bytes = 12288,
+                             .scaleup_bytes = 12288,
+                             .local_bytes = 12288,
+                             .messages = 16,
+                             .max_staging_bytes = 3072,
+                             .rounds = 6,
+                             .predicted_ns = 6144,
+                             .bound_ns = 2048};
   return b.Finish(totals, {{PlanCutKind::kIngress, {1}, 4096, 2'000'000'000},
                            {PlanCutKind::kInjection, {0}, 4096, 2'000'000'000}});
 }
@@ -255,16 +260,15 @@ Plan ExpertPlan() {
   b.AddRank(1, 0, 512, {{0, 0, 192, 64}, {1, 0, 256, 128}, {1, 1, 192, 192}});
   b.AddRank(2, 256, 0, {});
   b.AddRank(3, 256, 0, {});
-  PlanTotals totals;
-  totals.source_bytes = 768;
-  totals.destination_bytes = 832;
-  totals.network_bytes = 768;
-  totals.local_bytes = 768;
-  totals.messages = 6;
-  totals.max_staging_bytes = 1024;
-  totals.rounds = 2;
-  totals.predicted_ns = 640;
-  totals.bound_ns = 384;
+  const PlanTotals totals = {.source_bytes = 768,
+                             .destination_bytes = 832,
+                             .network_bytes = 768,
+                             .local_bytes = 768,
+                             .messages = 6,
+                             .max_staging_bytes = 1024,
+                             .rounds = 2,
+                             .predicted_ns = 640,
+                             .bound_ns = 384};
   return b.Finish(totals, {{PlanCutKind::kIngress, {1}, 768, 2'000'000'000},
                            {PlanCutKind::kInjection, {0}, 768, 2'000'000'000}});
 }
@@ -273,17 +277,15 @@ Plan ColocatedPlan() {
   Builder b(31);
   b.Domain("node0", {0, 1});
   b.Domain("node1", {2, 3});
-  const uint32_t w = b.Super(Plain("w"), DType::kF32, {}, {}, {4, 32}, {{0, 1}, {1, 1}});
+  const uint32_t w = b.Matrix(DType::kF32, 4, 32);
   for (Rank r = 0; r < 4; ++r) {
-    const uint32_t row =
-        b.Family(MakeFamily(PlanSide::kSource, Plain("w.shard"), {1, 32}, DType::kF32, 128), {r});
+    const uint32_t row = b.Param(PlanSide::kSource, "w.shard", {1, 32}, DType::kF32, 128, {r});
     b.Place(w, row, 0, {{r, 1, 0, 0}, {0, 32, 4, 0}});
   }
-  const uint32_t full = b.Family(
-      MakeFamily(PlanSide::kDestination, Plain("w.full"), {4, 32}, DType::kF32, 512), {0, 1, 2});
+  const uint32_t full =
+      b.Param(PlanSide::kDestination, "w.full", {4, 32}, DType::kF32, 512, {0, 1, 2});
   b.Place(w, full, 0, {{0, 4, 128, 0}, {0, 32, 4, 0}});
-  const uint32_t last =
-      b.Family(MakeFamily(PlanSide::kDestination, Plain("w.full"), {1, 32}, DType::kF32, 128), {3});
+  const uint32_t last = b.Param(PlanSide::kDestination, "w.full", {1, 32}, DType::kF32, 128, {3});
   b.Place(w, last, 0, {{3, 1, 0, 0}, {0, 32, 4, 0}});
   for (Rank r = 0; r < 4; ++r) {
     const RankList needers = r == 3 ? RankList{0, 1, 2, 3} : RankList{0, 1, 2};
@@ -296,17 +298,16 @@ Plan ColocatedPlan() {
   b.AddRank(1, 512, 256, {{0, 1, 0, 128}, {0, 4, 128, 128}});
   b.AddRank(2, 512, 256, {{0, 2, 0, 128}, {0, 5, 0, 128}});
   b.AddRank(3, 256, 256, {{0, 3, 0, 128}, {0, 5, 128, 128}});
-  PlanTotals totals;
-  totals.source_bytes = 512;
-  totals.destination_bytes = 1664;
-  totals.network_bytes = 512;
-  totals.scaleup_bytes = 640;
-  totals.local_bytes = 1024;
-  totals.messages = 4;
-  totals.max_staging_bytes = 2048;
-  totals.rounds = 1;
-  totals.predicted_ns = 256;
-  totals.bound_ns = 128;
+  const PlanTotals totals = {.source_bytes = 512,
+                             .destination_bytes = 1664,
+                             .network_bytes = 512,
+                             .scaleup_bytes = 640,
+                             .local_bytes = 1024,
+                             .messages = 4,
+                             .max_staging_bytes = 2048,
+                             .rounds = 1,
+                             .predicted_ns = 256,
+                             .bound_ns = 128};
   return b.Finish(totals, {{PlanCutKind::kIngress, {0}, 256, 2'000'000'000},
                            {PlanCutKind::kIngress, {1}, 256, 2'000'000'000},
                            {PlanCutKind::kInjection, {0}, 256, 2'000'000'000},
