@@ -85,7 +85,7 @@ void PrintJson(const PlanFile& file, const VerifyReport& report, const InputsRep
   json["binding_cut"] = plan.cuts.empty() ? "" : DescribeCut(plan, plan.cuts.front());
   if (inputs != nullptr) json["inputs_compared"] = inputs->Coverage();
   json["violations"] = ViolationsJson(report, inputs);
-  out << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+  out << json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << "\n";
 }
 
 void PrintText(const PlanFile& file, const InputsReport* inputs, std::ostream& out) {

@@ -59,12 +59,12 @@ void JsonWriter::Item(std::string_view value) { state_->Put({}, std::string(valu
 
 std::string JsonWriter::Text() const {
   RESHARD_CHECK(state_->levels.empty(), "every Begin has its End");
-  return state_->document.dump(2, ' ', false, Json::error_handler_t::replace);
+  return state_->document.dump(2, ' ', true, Json::error_handler_t::replace);
 }
 
 std::string JsonWriter::Line() const {
   RESHARD_CHECK(state_->levels.empty(), "every Begin has its End");
-  return state_->document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return state_->document.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 }  // namespace reshard
