@@ -23,7 +23,10 @@ reshard_result reshard_backend_loopback_create(uint32_t member_count,
                                                       " members, expected 1 to " +
                                                       std::to_string(kMaxMembers));
     }
-    const reshard::LoopbackGroup group(member_count);
+    if (!(given.pace >= 0 && given.pace <= 1e9)) {
+      return Fail(RESHARD_ERROR_INVALID_ARGUMENT, "pace is no number from 0 to 1e9");
+    }
+    const reshard::LoopbackGroup group(member_count, given.pace);
     std::vector<reshard_backend*> handles(member_count);
     for (uint32_t m = 0; m < member_count; ++m) {
       const reshard_result added = AddBackend(group.backends()[m], &handles[m]);

@@ -47,8 +47,7 @@ class RankTransport {
   virtual Status Receive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) = 0;
   // A Receive with these arguments will follow, and the bytes at `arena_offset` are free already:
   // a transport may let the peer begin. Nothing waits for the message before its Receive.
-  virtual Status ExpectReceive(uint32_t peer, uint64_t step, int64_t arena_offset,
-                               int64_t extent) {
+  virtual Status ExpectReceive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) {
     (void)peer, (void)step, (void)arena_offset, (void)extent;
     return Status();
   }
@@ -65,6 +64,8 @@ class RankTransport {
   // it landed in `step` stays until this rank publishes its reads of that step.
   virtual StatusOr<const uint8_t*> AwaitLanded(uint32_t lander, uint64_t step,
                                                Deadline deadline) = 0;
+  // This rank has copied `bytes` of what `lander` landed. For transports that model time.
+  virtual void NoteRead(uint32_t lander, int64_t bytes) { (void)lander, (void)bytes; }
   // This rank has finished all its reads of what any rank of its domain landed up to `step`.
   virtual Status PublishReads(uint64_t step) = 0;
   // Waits until `reader`, another rank of the domain, has published its reads of `step`.

@@ -198,7 +198,9 @@ Status HostEngine::CopyOut(const PreparedRound& round) {
       begin = Note(ExecStage::kLandedWait, round.round, read.lander, 0, begin);
     }
     program_->scatters.Scatter(read.copies, arena + read.lander_offset);
-    Note(ExecStage::kCopy, read.round, read.lander, program_->scatters.Bytes(read.copies), begin);
+    const int64_t bytes = program_->scatters.Bytes(read.copies);
+    Note(ExecStage::kCopy, read.round, read.lander, bytes, begin);
+    if (read.lander != program_->rank) transport_->NoteRead(read.lander, bytes);
     RESHARD_RETURN_IF_ERROR(transport_->Progress());
   }
   return transport_->PublishReads(base_step_ + round.reads_done_below);

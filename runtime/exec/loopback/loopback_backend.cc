@@ -13,7 +13,7 @@ namespace reshard {
 // One world per executor that the members make together.
 class LoopbackGroup::Worlds {
  public:
-  explicit Worlds(uint32_t member_count) : member_count_(member_count) {}
+  Worlds(uint32_t member_count, double pace) : member_count_(member_count), pace_(pace) {}
 
   // The world of the members' `number`-th executor. The first that asks makes it, for all.
   StatusOr<std::shared_ptr<LoopbackWorld>> Get(uint64_t number, const Plan& plan) {
@@ -22,7 +22,8 @@ class LoopbackGroup::Worlds {
     if (entry.asked++ == 0) {
       std::vector<LoopbackRank> ranks;
       for (const PlanRank& rank : plan.ranks) ranks.push_back({rank.rank, rank.staging_bytes()});
-      StatusOr<std::unique_ptr<LoopbackWorld>> world = LoopbackWorld::Create(ranks);
+      StatusOr<std::unique_ptr<LoopbackWorld>> world =
+          LoopbackWorld::Create(ranks, pace_ > 0 ? std::make_unique<Pacer>(plan, pace_) : nullptr);
       if (world.ok()) {
         entry.world = *std::move(world);
         last_ = entry.world;
@@ -49,6 +50,7 @@ class LoopbackGroup::Worlds {
     uint32_t asked = 0;
   };
   const uint32_t member_count_;
+  const double pace_;
   std::mutex mutex_;
   std::map<uint64_t, Entry> worlds_;   // guarded by mutex_
   std::weak_ptr<LoopbackWorld> last_;  // guarded by mutex_
@@ -77,8 +79,8 @@ class LoopbackGroup::Member final : public Backend {
   uint64_t engine_count_ = 0;
 };
 
-LoopbackGroup::LoopbackGroup(uint32_t member_count)
-    : worlds_(std::make_shared<Worlds>(member_count)) {
+LoopbackGroup::LoopbackGroup(uint32_t member_count, double pace)
+    : worlds_(std::make_shared<Worlds>(member_count, pace)) {
   for (std::unique_ptr<ControlChannel>& control : MakeLoopbackControl(member_count)) {
     backends_.push_back(std::make_shared<Member>(worlds_, std::move(control)));
   }

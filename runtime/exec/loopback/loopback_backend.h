@@ -13,7 +13,9 @@ namespace reshard {
 // A group of members in this process.
 class LoopbackGroup {
  public:
-  explicit LoopbackGroup(uint32_t member_count);
+  // `pace` 0: as fast as memory is. Else the ports of a plan's topology carry 1 / pace of their
+  // rate (pacer.h).
+  explicit LoopbackGroup(uint32_t member_count, double pace = 0);
 
   // Of each member. They live on their own, in any order of destruction. Any number of executors
   // may be made of them, one after the other on every member in the same order.

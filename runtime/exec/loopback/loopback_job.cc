@@ -88,7 +88,8 @@ StatusOr<LoopbackMemory> LoopbackMemoryOf(const Plan& plan) {
         family.side == PlanSide::kSource ? memory.source_bytes : memory.destination_bytes;
     const std::optional<int64_t> padded = CheckedAdd(family.bytes, ParamBuffers::kAlignBytes);
     const std::optional<int64_t> bytes =
-        padded ? AddFamily(plan, family, *padded / ParamBuffers::kAlignBytes * ParamBuffers::kAlignBytes, side)
+        padded ? AddFamily(plan, family,
+                           *padded / ParamBuffers::kAlignBytes * ParamBuffers::kAlignBytes, side)
                : std::nullopt;
     const std::optional<int64_t> tables =
         AddFamily(plan, family, kParamOverheadBytes, memory.table_bytes);
@@ -139,9 +140,10 @@ Status LoopbackJob::CreateExecutors(const LoopbackOptions& options) {
   // The plan is the caller's and outlives the job.
   shared->plan = std::shared_ptr<const Plan>(std::shared_ptr<const Plan>(), &plan_);
   shared->index = BuildProgramIndex(plan_);
-  group_ = std::make_unique<LoopbackGroup>(static_cast<uint32_t>(plan_.ranks.size()));
+  group_ = std::make_unique<LoopbackGroup>(static_cast<uint32_t>(plan_.ranks.size()), options.pace);
   ExecutorOptions executor_options;
   executor_options.wait_timeout = options.timeout;
+  executor_options.trace = options.trace;
   for (size_t r = 0; r < plan_.ranks.size(); ++r) {
     StatusOr<std::unique_ptr<Executor>> executor =
         Executor::Create(shared, plan_.ranks[r].rank, group_->backends()[r], executor_options);
@@ -159,6 +161,14 @@ Status LoopbackJob::CreateExecutors(const LoopbackOptions& options) {
     stats_.max_staging_bytes = std::max(stats_.max_staging_bytes, executor->arena_bytes());
   }
   return FirstFailure(results);
+}
+
+std::vector<RankRecord> LoopbackJob::records() const {
+  std::vector<RankRecord> records;
+  for (const std::unique_ptr<Executor>& executor : executors_) {
+    records.push_back({executor->rank(), &executor->record()});
+  }
+  return records;
 }
 
 Status LoopbackJob::FirstFailure(const std::vector<Status>& results) const {

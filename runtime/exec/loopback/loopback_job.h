@@ -17,6 +17,7 @@
 #include "runtime/exec/executor.h"
 #include "runtime/exec/loopback/loopback_backend.h"
 #include "runtime/exec/loopback/param_buffers.h"
+#include "runtime/exec/trace.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -25,6 +26,8 @@ struct LoopbackOptions {
   // How long one wait for another rank may last.
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
   uint32_t executions = 1;  // of RunLoopback
+  double pace = 0;          // of LoopbackGroup
+  bool trace = false;       // records() then hold every span and message
 };
 
 // Bytes that a job of this plan allocates, computed from the plan before anything is allocated.
@@ -59,6 +62,8 @@ class LoopbackJob {
   // One execution on all ranks; returns the failure of the rank that failed first, by name.
   Status Execute();
   const LoopbackStats& stats() const { return stats_; }
+  // What each rank did in the last execution.
+  std::vector<RankRecord> records() const;
 
  private:
   explicit LoopbackJob(const Plan& plan) : plan_(plan) {}

@@ -33,22 +33,25 @@ Status TooManyMessages() {
 struct LoopbackWorld::Shared {
   std::atomic<bool> aborted{false};
   std::mutex mutex;
-  Status failure;            // guarded by mutex, final once aborted
-  Status failure_abroad;     // the same, as the other ranks return it
-  std::vector<Rank*> ranks;  // rising by rank; fixed before the first call
+  Status failure;                // guarded by mutex, final once aborted
+  Status failure_abroad;         // the same, as the other ranks return it
+  std::vector<Rank*> ranks;      // rising by rank; fixed before the first call
+  std::unique_ptr<Pacer> pacer;  // null: as fast as memory is
 
   Rank* Find(uint32_t rank) const;
 };
 
 class LoopbackWorld::Rank final : public RankTransport {
  public:
-  Rank(const LoopbackRank& spec, Arena arena, Shared* shared)
+  Rank(const LoopbackRank& spec, size_t index, Arena arena, Shared* shared)
       : rank_(spec.rank),
+        index_(index),
         arena_bytes_(spec.arena_bytes),
         arena_(std::move(arena)),
         shared_(shared) {
     sends_.reserve(kMaxOpsPerRound);
     receives_.reserve(kMaxOpsPerRound);
+    arriving_.reserve(kMaxOpsPerRound);
   }
 
   uint32_t rank() const { return rank_; }
@@ -58,9 +61,13 @@ class LoopbackWorld::Rank final : public RankTransport {
   Status Send(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) override;
   Status Receive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) override;
   Status FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) override;
-  Status PublishLanded(uint64_t step) override { return Publish(step, &landed_); }
+  Status PublishLanded(uint64_t step) override {
+    landed_times_.Set(step, clock_.time());
+    return Publish(step, &landed_);
+  }
   StatusOr<const uint8_t*> AwaitLanded(uint32_t lander, uint64_t step, Deadline deadline) override;
-  Status PublishReads(uint64_t step) override { return Publish(step, &reads_); }
+  void NoteRead(uint32_t lander, int64_t bytes) override;
+  Status PublishReads(uint64_t step) override;
   Status AwaitReads(uint32_t reader, uint64_t step, Deadline deadline) override;
   void Abort(const Status& reason) override;
 
@@ -75,14 +82,22 @@ class LoopbackWorld::Rank final : public RankTransport {
     uint64_t step = 0;
     const uint8_t* data = nullptr;
     int64_t extent = 0;
+    PacedClock::Time ready{};
     Outgoing* next = nullptr;  // in the receiver's list; guarded by the receiver's mutex
-    bool taken = false;        // guarded by the sender's mutex
+    bool taken = false;        // guarded by the sender's mutex, as the next
+    PacedClock::Time end{};
   };
   struct Incoming {
     Rank* sender = nullptr;
     uint64_t step = 0;
     int64_t arena_offset = 0;
     int64_t extent = 0;
+    PacedClock::Time ready{};
+  };
+  // Bytes that are here, but not yet as far as their ports are concerned.
+  struct Arriving {
+    Outgoing* outgoing = nullptr;
+    PacedClock::Time end{};
   };
 
   Status CheckArena(int64_t offset, int64_t extent) const;
@@ -94,13 +109,18 @@ class LoopbackWorld::Rank final : public RankTransport {
   // Takes a message that is here and expected out of offers_ and receives_; null when there is
   // none. Error when a peer offers another message than expected. With the mutex held.
   StatusOr<Outgoing*> TakeOffer(Incoming* incoming);
-  static void Acknowledge(Outgoing* outgoing);
+  // Copies the message and, without a pacer, acknowledges it. Without the mutex.
+  void Take(const Incoming& incoming, Outgoing* offer, ExecutionRecord* record);
+  void Acknowledge(Outgoing* outgoing, PacedClock::Time end, ExecutionRecord* record);
+  // Acknowledges what has arrived by now; the next arrival, or the far future. Without the mutex.
+  PacedClock::Time Arrivals(ExecutionRecord* record);
   // A receiver that has not taken its message; null when all have. With the mutex held.
   const Rank* FirstUntaken() const;
   // "; rank 5 itself waits for rank 3": whom `first` waits for at this moment, to the end.
   std::string BlameText(const Rank* first) const;
 
   const uint32_t rank_;
+  const size_t index_;
   const int64_t arena_bytes_;
   const Arena arena_;
   Shared* const shared_;
@@ -110,9 +130,13 @@ class LoopbackWorld::Rank final : public RankTransport {
   std::condition_variable progress_cv_;  // others wait for landed_ and reads_
   Outgoing* offers_ = nullptr;           // to this rank; guarded by mutex_
   std::vector<Outgoing> sends_;          // never grows beyond its first capacity
-  std::vector<Incoming> receives_;       // used by the owner only
-  std::atomic<uint64_t> landed_{0};      // written with the mutex held
+  std::vector<Incoming> receives_;       // used by the owner only, as the next four
+  std::vector<Arriving> arriving_;
+  PacedClock clock_;
+  PacedClock::Time reads_end_{};
+  std::atomic<uint64_t> landed_{0};  // written with the mutex held
   std::atomic<uint64_t> reads_{0};
+  StepTimes landed_times_;
   std::atomic<int64_t> waits_for_{kNobody};  // for messages to people only
 };
 
@@ -150,7 +174,7 @@ Status LoopbackWorld::Rank::Send(uint32_t peer, uint64_t step, int64_t arena_off
   if (sends_.size() == kMaxOpsPerRound) return TooManyMessages();
   Rank* const receiver = *found;
   // Others hold pointers to entries, which stay in place: the capacity is reserved.
-  sends_.push_back({this, receiver, step, arena_.get() + arena_offset, extent});
+  sends_.push_back({this, receiver, step, arena_.get() + arena_offset, extent, clock_.Ready()});
   {
     const std::lock_guard lock(receiver->mutex_);
     sends_.back().next = receiver->offers_;
@@ -166,7 +190,7 @@ Status LoopbackWorld::Rank::Receive(uint32_t peer, uint64_t step, int64_t arena_
   const StatusOr<Rank*> found = Peer(peer);
   if (!found.ok()) return found.status();
   if (receives_.size() == kMaxOpsPerRound) return TooManyMessages();
-  receives_.push_back({*found, step, arena_offset, extent});
+  receives_.push_back({*found, step, arena_offset, extent, clock_.Ready()});
   return Status();
 }
 
@@ -194,13 +218,42 @@ StatusOr<LoopbackWorld::Rank::Outgoing*> LoopbackWorld::Rank::TakeOffer(Incoming
   return nullptr;
 }
 
-void LoopbackWorld::Rank::Acknowledge(Outgoing* outgoing) {
+void LoopbackWorld::Rank::Take(const Incoming& incoming, Outgoing* offer, ExecutionRecord* record) {
+  std::memcpy(arena_.get() + incoming.arena_offset, offer->data,
+              static_cast<size_t>(incoming.extent));
+  if (!shared_->pacer) return Acknowledge(offer, {}, record);
+  arriving_.push_back(
+      {offer, shared_->pacer->Message(offer->sender->index_, index_, incoming.extent,
+                                      std::max(offer->ready, incoming.ready))});
+}
+
+void LoopbackWorld::Rank::Acknowledge(Outgoing* outgoing, PacedClock::Time end,
+                                      ExecutionRecord* record) {
   Rank* const sender = outgoing->sender;
+  if (record != nullptr) record->AddMessage(sender->rank_, outgoing->extent);
   {
     const std::lock_guard lock(sender->mutex_);
-    outgoing->taken = true;
+    outgoing->end = end;
+    outgoing->taken = true;  // from here on it is the sender's again
   }
   sender->owner_cv_.notify_one();
+}
+
+PacedClock::Time LoopbackWorld::Rank::Arrivals(ExecutionRecord* record) {
+  const PacedClock::Time now = std::chrono::steady_clock::now();
+  PacedClock::Time next = PacedClock::Time::max();
+  for (size_t i = arriving_.size(); i-- > 0;) {
+    const Arriving arriving = arriving_[i];
+    if (arriving.end > now) {
+      next = std::min(next, arriving.end);
+      continue;
+    }
+    arriving_[i] = arriving_.back();
+    arriving_.pop_back();
+    clock_.Reach(arriving.end);
+    Acknowledge(arriving.outgoing, arriving.end, record);
+  }
+  return next;
 }
 
 const LoopbackWorld::Rank* LoopbackWorld::Rank::FirstUntaken() const {
@@ -223,13 +276,16 @@ Status LoopbackWorld::Rank::FinishStep(uint64_t step, Deadline deadline, Executi
     if (!offer.ok()) return offer.status();
     if (*offer != nullptr) {
       lock.unlock();
-      std::memcpy(arena_.get() + incoming.arena_offset, (*offer)->data,
-                  static_cast<size_t>(incoming.extent));
-      // Once acknowledged, the offer is the sender's again.
-      const uint32_t sender = (*offer)->sender->rank_;
-      Acknowledge(*offer);
-      if (record != nullptr) record->AddMessage(sender, incoming.extent);
+      Take(incoming, *offer, record);
       lock.lock();
+      continue;
+    }
+    if (!arriving_.empty()) {
+      // Other ranks are not late as long as bytes are under way.
+      lock.unlock();
+      const PacedClock::Time next = Arrivals(record);
+      lock.lock();
+      if (!arriving_.empty() && offers_ == nullptr) owner_cv_.wait_until(lock, next);
       continue;
     }
     const bool receiving = !receives_.empty();
@@ -248,8 +304,28 @@ Status LoopbackWorld::Rank::FinishStep(uint64_t step, Deadline deadline, Executi
     if (record != nullptr) record->AddWait(awaited->rank_, ExecutionRecord::Clock::now() - begin);
   }
   waits_for_.store(kNobody, std::memory_order_relaxed);
+  for (const Outgoing& send : sends_) clock_.Reach(send.end);
   sends_.clear();
   return Status();
+}
+
+void LoopbackWorld::Rank::NoteRead(uint32_t lander, int64_t bytes) {
+  if (!shared_->pacer) return;
+  const Rank* const from = shared_->Find(lander);
+  reads_end_ =
+      std::max(reads_end_, shared_->pacer->Copy(from->index_, index_, bytes, clock_.Ready()));
+}
+
+Status LoopbackWorld::Rank::PublishReads(uint64_t step) {
+  if (shared_->pacer) {
+    std::unique_lock lock(mutex_);
+    owner_cv_.wait_until(lock, reads_end_, [this] {
+      return std::chrono::steady_clock::now() >= reads_end_ ||
+             shared_->aborted.load(std::memory_order_acquire);
+    });
+  }
+  clock_.Reach(reads_end_);
+  return Publish(step, &reads_);
 }
 
 Status LoopbackWorld::Rank::Publish(uint64_t step, std::atomic<uint64_t>* counter) {
@@ -287,6 +363,7 @@ StatusOr<const uint8_t*> LoopbackWorld::Rank::AwaitLanded(uint32_t lander, uint6
   if (!found.ok()) return found.status();
   RESHARD_RETURN_IF_ERROR(
       AwaitCounter(*found, (*found)->landed_, step, deadline, " did not land step "));
+  clock_.Reach((*found)->landed_times_.Get(step));
   return static_cast<const uint8_t*>((*found)->arena_.get());
 }
 
@@ -330,9 +407,10 @@ std::string LoopbackWorld::Rank::BlameText(const Rank* first) const {
 LoopbackWorld::LoopbackWorld() : shared_(std::make_unique<Shared>()) {}
 LoopbackWorld::~LoopbackWorld() = default;
 
-StatusOr<std::unique_ptr<LoopbackWorld>> LoopbackWorld::Create(
-    std::span<const LoopbackRank> ranks) {
+StatusOr<std::unique_ptr<LoopbackWorld>> LoopbackWorld::Create(std::span<const LoopbackRank> ranks,
+                                                               std::unique_ptr<Pacer> pacer) {
   std::unique_ptr<LoopbackWorld> world(new LoopbackWorld());
+  world->shared_->pacer = std::move(pacer);
   for (const LoopbackRank& spec : ranks) {
     if (!world->ranks_.empty() && world->ranks_.back()->rank() >= spec.rank) {
       return Status(StatusCode::kInvalidArgument, "ranks do not rise at " + RankText(spec.rank));
@@ -353,7 +431,8 @@ StatusOr<std::unique_ptr<LoopbackWorld>> LoopbackWorld::Create(
                                                       std::to_string(spec.arena_bytes) + " bytes");
       }
     }
-    world->ranks_.push_back(std::make_unique<Rank>(spec, std::move(arena), world->shared_.get()));
+    world->ranks_.push_back(
+        std::make_unique<Rank>(spec, world->ranks_.size(), std::move(arena), world->shared_.get()));
     world->shared_->ranks.push_back(world->ranks_.back().get());
   }
   return world;

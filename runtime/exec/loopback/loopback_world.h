@@ -14,6 +14,7 @@
 
 #include "runtime/base/status.h"
 #include "runtime/exec/backend.h"
+#include "runtime/exec/loopback/pacer.h"
 
 namespace reshard {
 
@@ -24,8 +25,10 @@ struct LoopbackRank {
 
 class LoopbackWorld {
  public:
-  // `ranks` rise by rank. Error when the arenas cannot be allocated.
-  static StatusOr<std::unique_ptr<LoopbackWorld>> Create(std::span<const LoopbackRank> ranks);
+  // `ranks` rise by rank. Error when the arenas cannot be allocated. With a pacer, which has as
+  // many ranks, bytes arrive no sooner than it says.
+  static StatusOr<std::unique_ptr<LoopbackWorld>> Create(std::span<const LoopbackRank> ranks,
+                                                         std::unique_ptr<Pacer> pacer = nullptr);
   ~LoopbackWorld();
 
   // Of the rank at `index` of the span given to Create.
