@@ -4,9 +4,11 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <sstream>
 #include <thread>
 
 #include "runtime/exec/loopback/loopback_job.h"
+#include "runtime/exec/trace.h"
 #include "runtime/run/layout_oracle.h"
 
 namespace reshard {
@@ -65,6 +67,19 @@ class ContentCheck {
   std::vector<std::vector<uint64_t>> source_hashes_;
 };
 
+void Describe(const std::vector<RankRecord>& records, bool trace, CheckedRunResult* result) {
+  for (const RankRecord& rank : records) {
+    const ExecutionRecord::PeerWait* const slowest = rank.record->slowest();
+    if (slowest != nullptr && slowest->waited > result->slowest.waited) {
+      result->slowest = {slowest->waited, rank.rank, slowest->peer};
+    }
+  }
+  if (!trace) return;
+  std::ostringstream text;
+  WriteTrace(records, text);
+  result->trace = text.str();
+}
+
 }  // namespace
 
 StatusOr<CheckedRunResult> RunChecked(const Plan& plan, const CheckedRunOptions& options) {
@@ -72,7 +87,8 @@ StatusOr<CheckedRunResult> RunChecked(const Plan& plan, const CheckedRunOptions&
     if (options.on_phase) options.on_phase(phase, execution);
   };
   enter(RunPhase::kPrepare, 0);
-  StatusOr<std::unique_ptr<LoopbackJob>> created = LoopbackJob::Create(plan, {options.timeout});
+  StatusOr<std::unique_ptr<LoopbackJob>> created =
+      LoopbackJob::Create(plan, {options.timeout, options.executions, options.pace, options.trace});
   if (!created.ok()) return created.status();
   LoopbackJob& job = **created;
   ContentCheck content(plan, job);
@@ -90,6 +106,7 @@ StatusOr<CheckedRunResult> RunChecked(const Plan& plan, const CheckedRunOptions&
     content.Compare(e, &result);
   }
   result.max_staging_bytes = job.stats().max_staging_bytes;
+  Describe(job.records(), options.trace, &result);
   return result;
 }
 

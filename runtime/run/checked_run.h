@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/base/status.h"
@@ -20,13 +21,24 @@ struct CheckedRunOptions {
   bool check = true;
   uint32_t executions = 1;
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);  // of one wait for another rank
+  double pace = 0;                                              // of LoopbackGroup
+  bool trace = false;                                           // fill CheckedRunResult::trace
   // Called before each phase, for progress; may be empty.
   std::function<void(RunPhase phase, uint32_t execution)> on_phase = nullptr;
+};
+
+// The longest that one rank waited for another.
+struct RunSlowest {
+  std::chrono::nanoseconds waited{0};  // 0: nobody waited
+  uint32_t rank = 0;
+  uint32_t peer = 0;
 };
 
 struct CheckedRunResult {
   std::vector<std::chrono::nanoseconds> elapsed;  // per execution
   int64_t max_staging_bytes = 0;                  // largest arena really allocated
+  RunSlowest slowest;                             // of the last execution
+  std::string trace;                              // of the last execution, as WriteTrace has it
   int64_t compared_bytes = 0;                     // over all executions
   int64_t wrong_bytes = 0;
   std::optional<ContentDifference> first;  // of the lowest rank that differs

@@ -21,7 +21,8 @@ struct ProcessRunResult {
 
 // The member and the number of members are those of the backend's control channel.
 ProcessRunResult RunOnProcesses(const RunArgs& args, const RunEnvironment& environment,
-                       std::shared_ptr<Backend> backend, std::ostream& out, std::ostream& err);
+                                std::shared_ptr<Backend> backend, std::ostream& out,
+                                std::ostream& err);
 
 }  // namespace reshard
 

@@ -8,6 +8,8 @@ namespace {
 
 constexpr double kMinTimeoutSeconds = 0.001;
 constexpr double kMaxTimeoutSeconds = 86400;
+constexpr double kMinPace = 1e-3;
+constexpr double kMaxPace = 1e9;
 constexpr uint32_t kMaxExecutions = 1'000'000;
 
 // CLI::Range lets "nan" pass.
@@ -20,6 +22,12 @@ std::string IsTimeout(const std::string& text) {
   return "'" + text + "' is no number of seconds from 0.001 to 86400";
 }
 
+std::string IsPace(const std::string& text) {
+  double pace = 0;
+  if (CLI::detail::lexical_cast(text, pace) && pace >= kMinPace && pace <= kMaxPace) return {};
+  return "'" + text + "' is no number from 0.001 to 1000000000";
+}
+
 constexpr char kDescription[] =
     "Executes a transfer plan on this machine and, with --check, compares every byte.";
 constexpr char kFooter[] =
@@ -27,6 +35,7 @@ constexpr char kFooter[] =
     "  reshard-run plan.fb --check\n"
     "  reshard-run plan.fb --check --repeat 3 --json\n"
     "  reshard-run plan.fb --repeat 20 --max-memory 8GB\n"
+    "  reshard-run plan.fb --pace 50 --repeat 7 --trace run.json\n"
     "  mpirun -n 12 reshard-run plan.fb --backend mpi --check\n"
     "\n"
     "Exit status: 0 executed (with --check: every byte is right); 1 the plan is wrong;\n"
@@ -59,6 +68,15 @@ std::optional<RunArgs> ParseRunArgs(const std::vector<std::string>& arguments, s
   app.add_option("--repeat", args.executions, "number of executions")
       ->check(CLI::Range(1U, kMaxExecutions))
       ->capture_default_str();
+  CLI::Option* const pace =
+      app.add_option(
+             "--pace", args.pace,
+             "loopback: let the NICs and scale-up ports of the plan's topology carry 1/X of "
+             "their rate, to measure the plan's time; 1 is their full rate")
+          ->check(IsPace);
+  CLI::Option* const trace =
+      app.add_option("--trace", args.trace,
+                     "loopback: write what each rank did in the last execution, for Perfetto");
   app.add_option("--timeout", timeout_seconds, "seconds that a rank waits for another one")
       ->check(IsTimeout)
       ->capture_default_str();
@@ -74,6 +92,11 @@ std::optional<RunArgs> ParseRunArgs(const std::vector<std::string>& arguments, s
     app.parse(std::move(reversed));
   } catch (const CLI::ParseError& error) {
     *exit_code = app.exit(error, out, err) == 0 ? RunExit::kYes : RunExit::kCannotJudge;
+    return std::nullopt;
+  }
+  if (backend == "mpi" && pace->count() + trace->count() > 0) {
+    err << "reshard-run: --pace and --trace are for the loopback backend\n";
+    *exit_code = RunExit::kCannotJudge;
     return std::nullopt;
   }
   args.backend = backend == "mpi" ? RunBackend::kMpi : RunBackend::kLoopback;

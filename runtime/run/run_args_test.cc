@@ -32,12 +32,15 @@ TEST_CASE("defaults and all options") {
   CHECK_FALSE(plain.args->max_memory_bytes);
 
   const Parsed all({"--check", "p", "--backend", "loopback", "--repeat", "7", "--timeout", "0.25",
-                    "--json", "--max-memory", "2GB"});
+                    "--json", "--max-memory", "2GB", "--pace", "12.5", "--trace", "t.json"});
   REQUIRE(all.args);
   CHECK(all.args->plan == "p");
   CHECK(all.args->check);
   CHECK(all.args->json);
   CHECK(all.args->executions == 7);
+  CHECK(all.args->pace == 12.5);
+  CHECK(all.args->trace == "t.json");
+  CHECK(plain.args->pace == 0);
   CHECK(all.args->timeout == std::chrono::milliseconds(250));
   CHECK(all.args->max_memory_bytes == 2'000'000'000);
   CHECK(Parsed({"p", "--max-memory", "1GiB"}).args->max_memory_bytes == 1 << 30);
@@ -50,6 +53,10 @@ TEST_CASE("usage errors exit with 2 and say what is wrong on standard error") {
       {"a", "b"},
       {"a", "--backend", "carrier-pigeon"},
       {"a", "--repeat", "0"},
+      {"a", "--pace", "0"},
+      {"a", "--pace", "nan"},
+      {"a", "--pace", "2", "--backend", "mpi"},
+      {"a", "--trace", "t.json", "--backend", "mpi"},
       {"a", "--repeat", "-1"},
       {"a", "--repeat", "1.5"},
       {"a", "--timeout", "0"},

@@ -1,5 +1,8 @@
 #include "runtime/run/run_command.h"
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -50,6 +53,15 @@ class Progress {
   std::chrono::steady_clock::time_point last_;
 };
 
+Status WriteFile(const std::string& path, const std::string& text) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file << text;
+  file.close();
+  if (file) return Status();
+  return Status(StatusCode::kIoError, "cannot write '" + path + "': " + std::strerror(errno));
+}
+
 class Command {
  public:
   Command(const RunArgs& args, const RunEnvironment& environment, std::ostream& out,
@@ -65,6 +77,8 @@ class Command {
     if (!FitsMemory(*memory)) return RunExit::kCannotJudge;
     Progress progress(args_, err_);
     CheckedRunOptions options{args_.check, args_.executions, args_.timeout};
+    options.pace = args_.pace;
+    options.trace = !args_.trace.empty();
     options.on_phase = [&](RunPhase phase, uint32_t execution) {
       progress.Enter(phase, execution);
     };
@@ -73,6 +87,10 @@ class Command {
       // A plan that passed verification and cannot be executed is a mistake of the verifier.
       const bool bug = result.status().code() == StatusCode::kCorruptData;
       return Fail(bug ? RunExit::kOurBug : RunExit::kCannotJudge, result.status());
+    }
+    if (!args_.trace.empty()) {
+      const Status written = WriteFile(args_.trace, result->trace);
+      if (!written.ok()) return Fail(RunExit::kCannotJudge, written);
     }
     const RunReport report{&args_, &*loaded, *memory, *std::move(result)};
     args_.json ? PrintRunJson(report, out_) : PrintRunText(report, out_);

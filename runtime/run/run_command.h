@@ -31,6 +31,8 @@ struct RunArgs {
   bool check = false;
   bool json = false;
   uint32_t executions = 1;
+  double pace = 0;    // kLoopback: ports carry 1 / pace of their rate; 0: as fast as memory is
+  std::string trace;  // kLoopback: a file for what happened when in the last execution
   std::chrono::nanoseconds timeout = std::chrono::seconds(60);
   std::optional<int64_t> max_memory_bytes;
 };

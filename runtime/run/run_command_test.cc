@@ -1,5 +1,7 @@
 #include "runtime/run/run_command.h"
 
+#include <cstdlib>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -88,6 +90,46 @@ TEST_CASE("JSON states the same as exact numbers") {
   f.args.check = false;
   CHECK(f.Run() == RunExit::kYes);
   CHECK(nlohmann::json::parse(f.out)["check"].is_null());
+}
+
+TEST_CASE("a paced run is as slow as its links, and its trace has every message and copy") {
+  Fixture f(testing::ReplicatedPlan());
+  f.args.json = true;
+  f.args.pace = 10'000;  // NICs of 100 kB/s
+  f.args.trace = std::string(std::getenv("TEST_TMPDIR")) + "/run.json";
+  CHECK(f.Run() == RunExit::kYes);
+  const nlohmann::json json = nlohmann::json::parse(f.out);
+  CHECK(json["pace"] == 10'000);
+  CHECK(json["predicted_seconds"] == 6.144e-6);
+  // Four slices of 1024 bytes pass a NIC one after the other; a clock may forgive 5 ms at first.
+  CHECK(json["seconds"][0].get<double>() >= 4 * 0.01024 - 0.005);
+  CHECK(json["slowest"]["seconds"].get<double>() > 0);
+
+  std::ifstream file(f.args.trace);
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  CHECK(trace["displayTimeUnit"] == "ns");
+  int64_t messages = 0, message_bytes = 0, copies = 0, copy_bytes = 0;
+  for (const nlohmann::json& event : trace["traceEvents"]) {
+    if (event["ph"] != "X") continue;
+    CHECK(event["dur"].get<double>() >= 0);
+    CHECK(event["args"].contains("round"));
+    const bool message = event["cat"] == "message";
+    if (!message && event["cat"] != "copy") continue;
+    (message ? messages : copies) += 1;
+    (message ? message_bytes : copy_bytes) += event["args"]["bytes"].get<int64_t>();
+    CHECK(event["name"] == "round " + event["args"]["round"].dump() + ": " +
+                               event["args"]["src"].dump() + " to " + event["args"]["dst"].dump());
+  }
+  const PlanTotals& totals = f.plan.header.totals;
+  CHECK(messages == totals.messages);
+  CHECK(message_bytes == totals.network_bytes);
+  CHECK(copies > 0);
+  CHECK(copy_bytes == totals.scaleup_bytes + totals.local_bytes);
+
+  f.args.json = false;
+  f.args.trace = "/absent/folder/run.json";
+  CHECK(f.Run() == RunExit::kCannotJudge);
+  CHECK(Has(f.err, "cannot write '/absent/folder/run.json': No such file or directory"));
 }
 
 TEST_CASE("wrong bytes: exit 1, the first one named") {

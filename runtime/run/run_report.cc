@@ -49,6 +49,15 @@ std::string FormatSeconds(double seconds) {
   return text.str();
 }
 
+std::string PaceText(const RunReport& report) {
+  if (report.args->pace <= 0) return "";
+  std::ostringstream text;
+  text << "paced: links carry 1/" << report.args->pace << " of their rate, at which "
+       << FormatSeconds(static_cast<double>(report.loaded->plan.header.totals.predicted_ns) / 1e9)
+       << " are predicted\n";
+  return text.str();
+}
+
 }  // namespace
 
 std::string FormatBytes(int64_t bytes) {
@@ -77,8 +86,9 @@ void PrintRunText(const RunReport& report, std::ostream& out) {
       << "time: " << FormatSeconds(MedianSeconds(result)) << " (median of " << result.elapsed.size()
       << "), " << FormatBytes(DeliveredBytes(totals)) << " delivered at " << std::setprecision(3)
       << DeliveredGbPerSecond(report) << " GB/s\n"
-      << "staging: " << FormatBytes(result.max_staging_bytes) << " allocated on one rank at most, "
-      << FormatBytes(totals.max_staging_bytes) << " planned\n";
+      << PaceText(report) << "staging: " << FormatBytes(result.max_staging_bytes)
+      << " allocated on one rank at most, " << FormatBytes(totals.max_staging_bytes)
+      << " planned\n";
   if (!report.args->check) return;
   if (result.ok()) {
     out << "check: all " << FormatBytes(result.compared_bytes) << " right\n";
@@ -109,6 +119,14 @@ void PrintRunJson(const RunReport& report, std::ostream& out) {
   json["seconds"] = seconds;
   json["median_seconds"] = MedianSeconds(result);
   json["delivered_gb_per_s"] = DeliveredGbPerSecond(report);
+  json["pace"] = report.args->pace;
+  json["predicted_seconds"] = static_cast<double>(totals.predicted_ns) / 1e9;
+  json["slowest"] = nullptr;
+  if (result.slowest.waited.count() > 0) {
+    json["slowest"] = {{"rank", result.slowest.rank},
+                       {"peer", result.slowest.peer},
+                       {"seconds", Seconds(result.slowest.waited)}};
+  }
   json["staging_bytes"] = {{"allocated", result.max_staging_bytes},
                            {"planned", totals.max_staging_bytes}};
   json["memory_bytes"] = {{"source", report.memory.source_bytes},
