@@ -1,0 +1,218 @@
+"""A rank of an MPI job is killed or stopped, or its network goes away: what do the others say?
+
+Every survivor has to come back with an error that names the rank, the round and a param, or with all
+its params complete; what it calls complete has to be so to the last byte; nobody may commit; and the
+survivors go on with a plan of their own, in the same processes and on the same buffers.
+"""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import threading
+import unittest
+
+from tests.backends import mpi_job
+
+PROGRAM = "tests/backends/mpi_failure"
+COMPILER = "compiler/cli/reshardc"
+RANKS = 12
+TIMEOUT_MS = 3000
+# Longer than anything takes that does not hang, on any machine.
+HANG_SECONDS = 240
+
+
+def layout(side, ranks, replicas, dim):
+    """16 tensors of 512 kB on `replicas` copies of a mesh that cuts dim `dim`."""
+    cut = len(ranks) // replicas
+    return {
+        "format": "reshard-layout", "version": 1, "side": side,
+        "logical": [{"for": {"l": "0..16"}, "name": "layers.{l}.w", "shape": [128, 1024], "dtype": "f32"}],
+        "meshes": {"m": {"axes": ["replica", "part"],
+                         "ranks": [ranks[r * cut:(r + 1) * cut] for r in range(replicas)]}},
+        "params": [{"for": {"l": "0..16"}, "name": "layers.{l}.w", "mesh": "m", "value":
+                    {"op": "shard", "dim": dim, "axes": ["part"], "in": "layers.{l}.w"}}]}
+
+
+TOPOLOGY = {
+    "format": "reshard-topo", "version": 1,
+    "node_types": {"n": {"gpus": 4, "nics": {"for": 4, "name": "nic{i}", "bw": 1, "gpu": "{i}"}}},
+    "nodes": [{"names": "node[0-2]", "type": "n"}],
+    "scaleup": [{"name": "{node}", "per": "node", "bw": 20}],
+    "fabrics": [{"name": "net", "kind": "flat"}],
+    "ranks": [{"ranks": "0-11", "nodes": "node[0-2]"}]}
+
+
+def compile_plan(folder, name, *options):
+    """From 2 source replicas on ranks 0-3 to 2 destination replicas on 4-7 and 8-11."""
+    files = {"train": layout("source", [0, 1, 2, 3], 2, 0),
+             "infer": layout("destination", list(range(4, 12)), 2, 1), "topo": TOPOLOGY}
+    paths = []
+    for key, value in files.items():
+        paths.append(os.path.join(folder, key + ".json"))
+        with open(paths[-1], "w", encoding="utf-8") as file:
+            json.dump(value, file)
+    plan = os.path.join(folder, name + ".fb")
+    done = subprocess.run([COMPILER, *paths, "-o", plan, "--slice", "128KiB", *options],
+                          capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(done.stderr)
+    return plan
+
+
+class Job:
+    """A running job and the lines of JSON that its ranks print."""
+
+    def __init__(self, arguments, options=(), prefix=()):
+        self.process = subprocess.Popen(
+            [*prefix, *mpi_job.command(RANKS, PROGRAM, *map(str, arguments),
+                                       options=("--enable-recovery", *options))],
+            env=mpi_job.environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.lines = []
+        self.changed = threading.Condition()
+        self.errors = ""
+        self.readers = [threading.Thread(target=self.read_lines),
+                        threading.Thread(target=self.read_errors)]
+        for reader in self.readers:
+            reader.start()
+
+    def read_lines(self):
+        for line in self.process.stdout:
+            if not line.startswith("{"):
+                continue
+            with self.changed:
+                self.lines.append(json.loads(line))
+                self.changed.notify_all()
+
+    def read_errors(self):
+        self.errors = self.process.stderr.read()
+
+    def of_kind(self, key):
+        return [line for line in self.lines if key in line]
+
+    def wait_for(self, key, count):
+        """The first `count` lines with this key; fewer when the job ends or hangs."""
+        with self.changed:
+            self.changed.wait_for(lambda: len(self.of_kind(key)) >= count, HANG_SECONDS)
+            return self.of_kind(key)
+
+    def processes(self):
+        return {line["ready"]: line["process"] for line in self.of_kind("ready")}
+
+    def end(self):
+        """Ends what is left: stopped ranks, and with them mpirun."""
+        for process in self.processes().values():
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            self.process.wait(30)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+        for reader in self.readers:
+            reader.join()
+        self.process.stdout.close()
+        self.process.stderr.close()
+
+
+class MpiFailureTest(unittest.TestCase):
+    def setUp(self):
+        why = mpi_job.missing(PROGRAM)
+        if why:
+            print("SKIPPED: mpi failures: %s" % why)
+            self.skipTest(why)
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.plan = compile_plan(self.folder, "plan")
+
+    def run_job(self, victim, when, how, survivors_plan=None, options=()):
+        arguments = [self.plan, victim, when, how, TIMEOUT_MS]
+        job = Job(arguments + ([survivors_plan] if survivors_plan else []), options)
+        try:
+            saw = job.wait_for("result", RANKS - 1)
+            went_on = job.wait_for("survivors", RANKS - 1) if survivors_plan else []
+        finally:
+            job.end()
+        self.assertEqual(sorted(line["rank"] for line in saw),
+                         [rank for rank in range(RANKS) if rank != victim], job.errors)
+        return saw, went_on
+
+    def check_survivor(self, saw, victim):
+        state = saw["state"]
+        self.assertEqual(state["wrong_bytes"], 0, saw)
+        self.assertEqual(state["listed"], state["complete_count"], saw)
+        self.assertEqual(state["started"], 2)
+        self.assertNotEqual(saw["commit"], "ok", saw)
+        self.assertTrue(saw["destroyed"], saw)
+        if saw["result"] == "ok":
+            self.assertEqual(state["complete_count"], state["destination_count"], saw)
+            self.assertEqual(state["complete_generation"], 2)
+            return
+        self.assertIn(saw["result"], ("timeout", "aborted"), saw)
+        self.assertEqual(saw["again"], saw["result"])
+        self.assertEqual(state["complete_generation"], 1)
+        self.assertRegex(saw["text"], r"round \d+ of execution 1: ", saw)
+        self.assertRegex(saw["text"], r"\brank %d\b" % victim, saw)
+        if state["complete_count"] < state["destination_count"]:
+            self.assertRegex(saw["text"], r"'layers\.\d+\.w' (is|and \d+ more are) incomplete")
+
+    def check_failure(self, victim, when, how):
+        saw, _ = self.run_job(victim, when, how)
+        for line in saw:
+            self.check_survivor(line, victim)
+        failed = [line for line in saw if line["result"] != "ok"]
+        if when == "end":
+            self.assertEqual(failed, [])
+            for line in saw:
+                self.assertIn("member", line["commit_text"], line)
+            return
+        # Somebody waited for the victim itself, and says so.
+        direct = r"rank %d did not .*, and does not answer|rank %d, which does not answer" % (
+            victim, victim)
+        self.assertTrue(any(re.search(direct, line["text"]) for line in failed), failed)
+        self.assertTrue(any(line["result"] == "timeout" for line in failed), failed)
+
+    def test_a_source_is_killed_at_the_start(self):
+        self.check_failure(1, "start", "kill")
+
+    def test_a_source_is_killed_in_the_middle(self):
+        self.check_failure(0, "middle", "kill")
+
+    def test_a_destination_is_killed_at_the_start(self):
+        self.check_failure(5, "start", "kill")
+
+    def test_a_destination_is_killed_in_the_middle(self):
+        self.check_failure(9, "middle", "kill")
+
+    def test_a_destination_is_killed_at_the_end(self):
+        self.check_failure(10, "end", "kill")
+
+    def test_a_source_is_stopped_at_the_start(self):
+        self.check_failure(2, "start", "stop")
+
+    def test_a_destination_is_stopped_in_the_middle(self):
+        self.check_failure(6, "middle", "stop")
+
+    def test_a_rank_is_stopped_at_the_end(self):
+        self.check_failure(3, "end", "stop")
+
+    def test_survivors_go_on_with_a_plan_of_their_own(self):
+        without = compile_plan(self.folder, "without_3", "--exclude-ranks", "3")
+        for options in ((), ("--mca", "btl", "tcp,self")):
+            saw, went_on = self.run_job(3, "middle", "kill", without, options)
+            for line in saw:
+                self.check_survivor(line, 3)
+            self.assertEqual(len(went_on), RANKS - 1)
+            for line in went_on:
+                self.assertEqual(
+                    (line["survivors"], line["commit"], line["generation"], line["wrong_bytes"]),
+                    ("ok", "ok", 3, 0), line)
+
+
+if __name__ == "__main__":
+    unittest.main()
