@@ -13,6 +13,8 @@ namespace {
 const std::string kLayer = "model.layers.{l}.";
 // From 0.24 on the params of experts belong to a module of their own.
 constexpr int64_t kFirstNestedExperts = 24;
+// Before, gpt-oss's params of attention have other names.
+constexpr int64_t kFirstGptOss = 12;
 
 class VllmWriter {
  public:
@@ -266,6 +268,13 @@ bool VllmLayout(const ModelSpec& model, const VllmSpec& spec, int64_t rank_base,
   if (model.has_experts() && !spec.minor_version) {
     diags->Error(DiagnosticCode::kMissingKey, spec.span,
                  "'infer' has no 'version', which decides how vLLM names the params of experts");
+  }
+  if (model.family == ModelFamily::kGptOss &&
+      spec.minor_version.value_or(kFirstGptOss) < kFirstGptOss) {
+    diags->Error(DiagnosticCode::kUnsupported, spec.span,
+                 "how vLLM 0." + std::to_string(*spec.minor_version) +
+                     " names the params of gpt-oss is not known, expected 0." +
+                     std::to_string(kFirstGptOss) + " or later");
   }
   const int64_t expert_ranks = spec.one_engine ? spec.dp * spec.tp : spec.tp;
   if (model.has_experts() && spec.expert_parallel && expert_ranks > model.experts) {
