@@ -62,17 +62,6 @@ JsonDoc& JsonDoc::Add(JsonDoc item) {
   return *this;
 }
 
-JsonDoc* JsonDoc::Find(std::string_view name) {
-  return const_cast<JsonDoc*>(std::as_const(*this).Find(name));
-}
-
-const JsonDoc* JsonDoc::Find(std::string_view name) const {
-  for (const auto& member : members_) {
-    if (member.first == name) return &member.second;
-  }
-  return nullptr;
-}
-
 void JsonDoc::AppendLine(std::string* out) const {
   if (kind_ == Kind::kScalar) {
     *out += literal_;

@@ -38,9 +38,6 @@ class JsonDoc {
   // Appends a member or an item; returns this document.
   JsonDoc& Set(std::string name, JsonDoc value);
   JsonDoc& Add(JsonDoc item);
-  // The member called `name`, or nullptr.
-  JsonDoc* Find(std::string_view name);
-  const JsonDoc* Find(std::string_view name) const;
 
   Kind kind() const { return kind_; }
   const std::vector<JsonDoc>& items() const { return items_; }

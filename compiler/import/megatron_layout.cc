@@ -1,12 +1,13 @@
 #include "compiler/import/megatron_layout.h"
 
-#include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "compiler/import/hf_tensors.h"
 #include "compiler/import/layout_docs.h"
+#include "compiler/import/megatron_stages.h"
 
 namespace reshard {
 namespace {

@@ -2,20 +2,12 @@
 #ifndef RESHARD_COMPILER_IMPORT_MEGATRON_LAYOUT_H_
 #define RESHARD_COMPILER_IMPORT_MEGATRON_LAYOUT_H_
 
-#include <cstdint>
-#include <optional>
-
 #include "compiler/diag/diagnostics.h"
 #include "compiler/import/json_doc.h"
 #include "compiler/import/model_spec.h"
 #include "compiler/import/parallel_spec.h"
 
 namespace reshard {
-
-// Which layers are on which stage, by Megatron's rules; reports sizes that do not divide. `span` is
-// where they are stated. nullopt after an error.
-std::optional<StageTable> MegatronStages(int64_t layers, const MegatronSpec& spec, Span span,
-                                         Diagnostics* diags);
 
 // Returns false after an error was reported, at `span` where nothing nearer is to blame.
 [[nodiscard]] bool MegatronLayout(const ModelSpec& model, const MegatronSpec& spec, Span span,

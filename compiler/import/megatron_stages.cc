@@ -1,7 +1,6 @@
-#include <optional>
-#include <string>
+#include "compiler/import/megatron_stages.h"
 
-#include "compiler/import/megatron_layout.h"
+#include <string>
 
 namespace reshard {
 namespace {

@@ -1,9 +1,9 @@
-// Stages against the tables that Megatron-Core computes.
+// Against the tables that Megatron-Core computes.
+#include "compiler/import/megatron_stages.h"
+
 #include <optional>
-#include <utility>
 #include <vector>
 
-#include "compiler/import/megatron_layout.h"
 #include "doctest/doctest.h"
 
 namespace reshard {
