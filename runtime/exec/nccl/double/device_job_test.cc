@@ -69,6 +69,7 @@ TEST_CASE("small plans arrive as on loopback, by both paths, in many orders") {
         HostBackendOptions options;
         options.path = path;
         options.nccl.seed = seed;
+        options.jitter_seed = seed - 1;
         CheckLikeLoopback(named.plan, options);
       }
     }
@@ -103,6 +104,42 @@ TEST_CASE("what lies in one piece is sent from its param and received in its par
       options.tuning.zero_copy_bytes = 1;
       CheckLikeLoopback(named.plan, options);
     }
+  }
+}
+
+// Groups of one execution, on all ranks.
+uint64_t GroupsOfAnExecution(const Plan& plan, const HostBackendOptions& options) {
+  StatusOr<std::unique_ptr<DeviceJob>> job =
+      DeviceJob::Create(std::make_shared<Plan>(plan), options);
+  REQUIRE(job.ok());
+  const uint64_t before = (*job)->nccl().group_count();
+  for (const Status& result : (*job)->Execute()) CHECK(result.ToString() == "ok");
+  return (*job)->nccl().group_count() - before;
+}
+
+TEST_CASE("a rank has one group per round in which it sends or receives") {
+  // Rounds 0 to 3: both sources and rank 2; 1 to 4: rank 5; 2 to 5: rank 6. Each lander sends on
+  // to its neighbour a round later, which for ranks 2 and 5 means one round more with a group.
+  const Plan plan = testing::ReplicatedPlan();
+  HostBackendOptions options = Options(DomainPath::kDirect);
+  CHECK(GroupsOfAnExecution(plan, options) == 2 * 4 + 5 + 5 + 4);
+  options.path = DomainPath::kNccl;
+  CHECK(GroupsOfAnExecution(plan, options) == 2 * 4 + 5 + 4 + 5 + 4 + 5 + 4);
+  options.tuning.group_operations = 1;
+  CHECK(GroupsOfAnExecution(plan, options) == 2 * 4 + (5 + 4) + 4 + (5 + 4) + 4 + (4 + 4) + 4);
+}
+
+TEST_CASE("what is sent from its param is not packed") {
+  for (const bool zero_copy : {false, true}) {
+    HostBackendOptions options = Options(DomainPath::kDirect);
+    if (zero_copy) options.tuning.zero_copy_bytes = 512;
+    StatusOr<std::unique_ptr<DeviceJob>> job =
+        DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
+    REQUIRE(job.ok());
+    for (const Status& result : (*job)->Execute()) CHECK(result.ToString() == "ok");
+    const ExecutionRecord& record = (*job)->executor(0).record();
+    CHECK((record.stage_time(ExecStage::kPack).count() == 0) == zero_copy);
+    CHECK(record.bytes().sent == 2048);
   }
 }
 

@@ -44,7 +44,7 @@ Status OnAllMembers(size_t count, const std::function<Status(size_t member)>& wo
 
 StatusOr<HostBackends> MakeHostBackends(uint32_t member_count, const HostBackendOptions& options) {
   HostBackends made;
-  made.machine = std::make_shared<HostMachine>(options.unified_memory);
+  made.machine = std::make_shared<HostMachine>(options.unified_memory, options.jitter_seed);
   made.nccl = std::make_shared<HostNccl>(options.nccl);
   const StatusOr<UniqueId> id = made.nccl->NewUniqueId();
   if (!id.ok()) return id.status();

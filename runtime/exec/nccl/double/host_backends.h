@@ -22,6 +22,7 @@ struct HostBackendOptions {
   std::function<GpuIdentity(uint32_t member)> place;
   bool control_over_nccl = false;  // otherwise beside it
   bool unified_memory = false;
+  uint64_t jitter_seed = 0;
   bool lend = false;  // communicators are made beforehand and lent
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
 };

@@ -62,7 +62,7 @@ HostEvent* EventOf(EventHandle event) { return reinterpret_cast<HostEvent*>(even
 
 class HostStream {
  public:
-  HostStream() : worker_([this] { Drain(); }) {}
+  explicit HostStream(uint64_t jitter_seed) : jitter_(jitter_seed), worker_([this] { Drain(); }) {}
   ~HostStream() {
     {
       const std::lock_guard lock(mutex_);
@@ -96,12 +96,21 @@ class HostStream {
       if (count_ == 0) return;
       HostTask task = tasks_[first_];
       lock.unlock();
+      Dawdle();
       task.Run();
       lock.lock();
       first_ = (first_ + 1) % kCapacity;
       --count_;
       changed_.notify_all();
     }
+  }
+
+  void Dawdle() {
+    if (jitter_ == 0) return;
+    jitter_ ^= jitter_ << 13;
+    jitter_ ^= jitter_ >> 7;
+    jitter_ ^= jitter_ << 17;
+    if (jitter_ % 4 == 0) std::this_thread::sleep_for(std::chrono::microseconds(jitter_ / 4 % 500));
   }
 
   // A caller that is further ahead waits, as with a real device.
@@ -112,6 +121,7 @@ class HostStream {
   size_t first_ = 0;
   size_t count_ = 0;  // a task counts until it has run
   bool closing_ = false;
+  uint64_t jitter_;     // the worker's: the state of a xorshift generator
   std::thread worker_;  // last: it starts when all the rest is there
 };
 
@@ -219,7 +229,12 @@ void HostGpu::Close(uint8_t* opened) {
 Status HostGpu::EnablePeer(int32_t) { return Status(); }
 
 StatusOr<StreamHandle> HostGpu::CreateStream(bool) {
-  return reinterpret_cast<StreamHandle>(new HostStream());
+  uint64_t seed = 0;
+  if (machine_.jitter_seed_ != 0) {
+    seed = machine_.jitter_seed_ * 1000003 + identity_.process * 1009 +
+           static_cast<uint64_t>(identity_.device) * 31 + ++stream_count_;
+  }
+  return reinterpret_cast<StreamHandle>(new HostStream(seed));
 }
 
 void HostGpu::DestroyStream(StreamHandle stream) { delete StreamOf(stream); }

@@ -23,8 +23,10 @@ namespace reshard::nccl {
 // The memory of all devices of a test. Thread-safe; outlives the HostGpus.
 class HostMachine {
  public:
-  // `unified`: all memory of the process is device memory, too.
-  explicit HostMachine(bool unified = false) : unified_(unified) {}
+  // `unified`: all memory of the process is device memory, too. `jitter_seed`: unless it is zero,
+  // streams dawdle now and then, so that work without an order between it comes in any order.
+  explicit HostMachine(bool unified = false, uint64_t jitter_seed = 0)
+      : unified_(unified), jitter_seed_(jitter_seed) {}
 
   // Blocks and opened handles that were not given back.
   size_t blocks_in_use() const;
@@ -37,6 +39,7 @@ class HostMachine {
     GpuIdentity owner;
   };
   const bool unified_;
+  const uint64_t jitter_seed_;
   mutable std::mutex mutex_;
   std::map<uint8_t*, Block> blocks_;
   std::multimap<uint8_t*, GpuIdentity> opened_;
@@ -88,6 +91,7 @@ class HostGpu final : public GpuRuntime {
   HostMachine& machine_;
   const GpuIdentity identity_;
   int64_t launches_left_ = INT64_MAX;
+  uint64_t stream_count_ = 0;
 };
 
 // One piece of work of a stream: a small function object that is copied bit by bit.

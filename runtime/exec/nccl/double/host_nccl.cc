@@ -58,7 +58,8 @@ class HostComm {
   uint64_t CountShrink() { return ++shrinks_; }
   StatusOr<bool> IsPending();
   Status Add(const Operation& operation, StreamHandle stream);
-  void EndGroup(bool await);
+  // Whether there was anything in it.
+  bool EndGroup(bool await);
   void Stop();
 
  private:
@@ -145,14 +146,15 @@ Status HostComm::Add(const Operation& operation, StreamHandle stream) {
   return Status();
 }
 
-void HostComm::EndGroup(bool await) {
+bool HostComm::EndGroup(bool await) {
   Group* const group = std::exchange(open_, nullptr);
-  if (group == nullptr) return;
+  if (group == nullptr) return false;
   pending_polls_ = await ? 0 : kPendingPolls;
   Enqueue(group->stream, HostTask([this, group] { Run(group); }));
-  if (!await) return;
+  if (!await) return true;
   std::unique_lock lock(clique_.mutex);
   clique_.changed.wait(lock, [&] { return group->free; });
+  return true;
 }
 
 void HostComm::Stop() {
@@ -363,7 +365,7 @@ Status HostNccl::Receive(uint8_t* to, int64_t bytes, int32_t peer, CommHandle co
 Status HostNccl::GroupEnd() {
   group_depth = std::max(0, group_depth - 1);
   if (group_depth > 0) return Status();
-  for (HostComm* comm : group_comms) comm->EndGroup(options_.blocking);
+  for (HostComm* comm : group_comms) group_count_ += comm->EndGroup(options_.blocking);
   group_comms.clear();
   return Status();
 }

@@ -8,6 +8,7 @@
 #ifndef RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_NCCL_H_
 #define RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_NCCL_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -53,11 +54,14 @@ class HostNccl final : public NcclLibrary {
 
   // Communicators that were neither destroyed nor lost by Stop.
   size_t comms_in_use() const;
+  // Groups that were issued, on all communicators.
+  uint64_t group_count() const { return group_count_; }
 
  private:
   Status Join(const std::string& clique, const CommConfig& config, CommHandle* comm);
 
   const HostNcclOptions options_;
+  std::atomic<uint64_t> group_count_{0};
   mutable std::mutex mutex_;
   uint64_t ids_ = 0;
   size_t comms_ = 0;
