@@ -300,7 +300,8 @@ Status HostGpu::CopyOnDevice(uint8_t* to, const uint8_t* from, int64_t bytes, St
 Status HostGpu::LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
                              StreamHandle stream) {
   if (launches_left_-- <= 0) return Status(StatusCode::kIoError, "the device is broken");
-  Enqueue(stream, HostTask([kind, tables, tiles] {
+  Enqueue(stream, HostTask([kind, tables, tiles, delay = delay_] {
+            if (delay.count() > 0) std::this_thread::sleep_for(delay);
             switch (kind) {
               case CopyKind::kGather:
                 return RunTiles<CopyKind::kGather>(tables, tiles);

@@ -8,6 +8,7 @@
 #ifndef RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_GPU_H_
 #define RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_GPU_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -54,6 +55,8 @@ class HostGpu final : public GpuRuntime {
 
   // Copies after the next `launch_count` cannot be launched: the device is broken.
   void BreakAfter(int64_t launch_count) { launches_left_ = launch_count; }
+  // Every copy kernel begins so much later.
+  void SlowDown(std::chrono::nanoseconds delay) { delay_ = delay; }
 
   GpuIdentity identity() const override { return identity_; }
   Status MakeCurrent() override { return Status(); }
@@ -91,6 +94,7 @@ class HostGpu final : public GpuRuntime {
   HostMachine& machine_;
   const GpuIdentity identity_;
   int64_t launches_left_ = INT64_MAX;
+  std::chrono::nanoseconds delay_{0};
   uint64_t stream_count_ = 0;
 };
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <condition_variable>
 #include <cstring>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "runtime/exec/nccl/double/host_gpu.h"
@@ -170,6 +172,7 @@ void HostComm::Fail(const std::string& what) {
 }
 
 void HostComm::Run(Group* group) {
+  if (options_.delay.count() > 0) std::this_thread::sleep_for(options_.delay);
   std::unique_lock lock(clique_.mutex);
   const auto deadline = std::chrono::steady_clock::now() + options_.stuck_after;
   // What failed or was stopped runs nothing more.

@@ -23,8 +23,9 @@ namespace reshard::nccl {
 struct HostNcclOptions {
   uint64_t seed = 1;
   std::chrono::nanoseconds stuck_after = std::chrono::seconds(20);
-  bool can_revoke = true;  // Stop keeps the communicator
-  bool blocking = false;   // GroupEnd returns when the group is over
+  bool can_revoke = true;             // Stop keeps the communicator
+  std::chrono::nanoseconds delay{0};  // before every group
+  bool blocking = false;              // GroupEnd returns when the group is over
 };
 
 class HostComm;
