@@ -162,6 +162,20 @@ TEST_CASE("a template cut in two is the same template") {
   CHECK(diff.tensors[0].before != diff.tensors[0].after);
 }
 
+TEST_CASE("templates of very many tensors are compared as a whole, without a list of them") {
+  Plan before = testing::ExpertPlan();
+  before.supers[0].loop_extent[1] = int64_t{1} << 50;
+  Plan after = before;
+  after.places[0].base_bytes += 1;
+  std::swap(after.tree_members[0], after.tree_members[1]);
+  const PlanDiff diff = Diff(before, after);
+  CHECK(!diff.equal());
+  REQUIRE(Find(diff, TensorChangeKind::kSourceMoved) != nullptr);
+  CHECK(Find(diff, TensorChangeKind::kSourceMoved)->count == int64_t{1} << 51);
+  SplitFirstLoop(&after);
+  CHECK(Find(Diff(before, after), TensorChangeKind::kRemoved) != nullptr);
+}
+
 TEST_CASE("figures, inputs and options are compared one by one") {
   const Plan before = testing::ToyPlan();
   Plan after = before;

@@ -197,23 +197,35 @@ class FineRows {
  private:
   bool IsLeft(Id id) const { return left_.count(id) > 0; }
 
+  // Parts, and the tensors and buffers that they are parts of; ends above the limit.
   int64_t CountParts(const std::vector<bool>& compare_classes) const {
+    std::vector<bool> counted(plan_.supers.size(), false);
     int64_t count = 0;
-    for (size_t s = 0; s < plan_.supers.size(); ++s) {
-      if (IsLeft(rows_.tensors[s])) count += TensorCount(plan_.supers[s]);
-      if (count > kMaxParts) return count;
+    const auto add_tensors = [&](uint32_t super) {
+      if (!counted[super]) count += TensorCount(plan_.supers[super]);
+      counted[super] = true;
+    };
+    for (uint32_t s = 0; s < plan_.supers.size() && count <= kMaxParts; ++s) {
+      if (IsLeft(rows_.tensors[s])) add_tensors(s);
+    }
+    for (size_t f = 0; f < plan_.families.size() && count <= kMaxParts; ++f) {
+      if (IsLeft(rows_.families[f])) {
+        count += static_cast<int64_t>(InstanceCount(plan_.families[f]));
+      }
     }
     for (const PlanPlace& place : plan_.places) {
       if (!IsLeft(rows_.families[place.family])) continue;
-      count += PartCount(plan_.supers[place.super], DimsOf(plan_, place));
+      if (count <= kMaxParts) add_tensors(place.super);
       if (count > kMaxParts) return count;
+      count += PartCount(plan_.supers[place.super], DimsOf(plan_, place));
     }
     for (size_t c = 0; c < plan_.classes.size(); ++c) {
       if (!compare_classes[c]) continue;
       for (uint32_t i = 0; i < plan_.classes[c].cell_count; ++i) {
         const PlanCell& cell = plan_.cells[plan_.classes[c].first_cell + i];
-        count += PartCount(plan_.supers[cell.super], DimsOf(plan_, cell));
+        if (count <= kMaxParts) add_tensors(cell.super);
         if (count > kMaxParts) return count;
+        count += PartCount(plan_.supers[cell.super], DimsOf(plan_, cell));
       }
     }
     return count;

@@ -146,7 +146,8 @@ class TensorComparison {
         continue;
       }
       const int64_t parts =
-          std::max(before_.facts.PlacedParts(side, pair.b), after_.facts.PlacedParts(side, pair.a));
+          std::max({before_.facts.PlacedParts(side, pair.b), after_.facts.PlacedParts(side, pair.a),
+                    TensorCount(before), TensorCount(after)});
       if (parts > kMaxParts || (comparable && parts > kMaxPartsOfTemplate)) {
         const std::string had = before_.facts.ShardingText(side, pair.b);
         const std::string has = after_.facts.ShardingText(side, pair.a);
@@ -231,7 +232,8 @@ class TensorComparison {
 
   void CompareRoutes(Pair* pair, const std::set<int64_t>& placed, bool comparable) {
     const int64_t parts =
-        std::max(before_.facts.RoutedParts(pair->b), after_.facts.RoutedParts(pair->a));
+        std::max({before_.facts.RoutedParts(pair->b), after_.facts.RoutedParts(pair->a),
+                  TensorCount(before_.super(pair->b)), TensorCount(after_.super(pair->a))});
     int64_t count = 0, first = 0;
     if (parts <= (comparable ? kMaxPartsOfTemplate : kMaxParts)) {
       ListTensors(after_.super(pair->a), pair);

@@ -11,6 +11,11 @@
 namespace reshard {
 namespace {
 
+// Counting parts ends here: nothing compares as many one by one.
+constexpr int64_t kManyParts = int64_t{1} << 32;
+// Pairs of a rank and a box that a text of how a template is sharded looks at.
+constexpr int64_t kMaxHeldPairs = int64_t{1} << 25;
+
 using Id = ContentIds::Id;
 using Words = ContentIds::Words;
 
@@ -143,6 +148,11 @@ std::string TensorFacts::Describe(const PlanSuper& super, std::vector<HeldBox> h
     boxes_of_set.insert({box.rank_set, box.box});
     boxes.insert(box.box);
   }
+  int64_t pairs = 0;
+  for (const auto& [set, box] : boxes_of_set) {
+    pairs += static_cast<int64_t>(plan_.rank_sets[set].size());
+  }
+  if (pairs > kMaxHeldPairs) return "in " + FormatCount(pairs) + " parts of ranks";
   std::vector<std::pair<Rank, Id>> of_ranks;
   for (const auto& [set, box] : boxes_of_set) {
     for (const Rank rank : plan_.rank_sets[set]) of_ranks.emplace_back(rank, box);
@@ -196,6 +206,7 @@ int64_t TensorFacts::PlacedParts(PlanSide side, uint32_t super) const {
   int64_t count = 0;
   for (const uint32_t p : PlacesOf(side, super)) {
     count += PartCount(plan_.supers[super], DimsOf(plan_, plan_.places[p]));
+    if (count > kManyParts) break;
   }
   return count;
 }
@@ -204,6 +215,7 @@ int64_t TensorFacts::RoutedParts(uint32_t super) const {
   int64_t count = 0;
   for (const uint32_t c : cells_[super]) {
     count += PartCount(plan_.supers[super], DimsOf(plan_, plan_.cells[c]));
+    if (count > kManyParts) break;
   }
   return count;
 }
