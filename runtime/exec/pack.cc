@@ -67,6 +67,10 @@ void CopyRow(uint8_t* param, uint8_t* message, int64_t run_bytes, int64_t runs, 
       return CopyRowOf<32, kGather>(param, message, runs, stride);
     case 64:
       return CopyRowOf<64, kGather>(param, message, runs, stride);
+    case 128:
+      return CopyRowOf<128, kGather>(param, message, runs, stride);
+    case 256:
+      return CopyRowOf<256, kGather>(param, message, runs, stride);
     default:
       break;
   }
