@@ -25,11 +25,13 @@ std::string VerdictHtml(const ReportPlan& report) {
   const PlanTotals& totals = report.loaded.plan.header.totals;
   const VerifyReport& verified = report.verified;
   if (verified.ok()) {
-    return Element("p", "verdict sound",
-                   "<span><strong>Sound.</strong> Every destination byte is written once, from the "
-                   "right source byte, without races and without deadlock, within " +
-                       HtmlText(FormatBinary(totals.max_staging_bytes)) +
-                       " of staging memory on a rank.</span>");
+    return Element(
+        "p", "verdict sound",
+        "<span><strong>Sound.</strong> By the layouts in the plan every destination byte "
+        "is written once, from the right source byte, without races and without "
+        "deadlock, within " +
+            HtmlText(FormatBinary(totals.max_staging_bytes)) +
+            " of staging memory on a rank.</span>");
   }
   if (verified.violations.empty()) {
     return Element("p", "verdict",
@@ -62,10 +64,8 @@ std::string MeterHtml(const PlanTotals& totals) {
          width(totals.bound_ns) + "\"/></svg>";
 }
 
-std::string CertificateHtml(const ReportPlan& report, bool named) {
-  const Plan& plan = report.loaded.plan;
-  const PlanTotals& totals = plan.header.totals;
-  const PlanSummary summary = Summarize(plan);
+std::string CertificateHtml(const ReportPlan& report, const PlanSummary& summary, bool named) {
+  const PlanTotals& totals = report.loaded.plan.header.totals;
   std::string html = named ? Element("h3", "", HtmlText(report.name)) : "";
   html += VerdictHtml(report);
   html += "<dl class=\"numbers\">" + Number("predicted", FormatNanoseconds(totals.predicted_ns));
@@ -119,45 +119,50 @@ std::string OptionsText(const Plan& plan) {
 
 struct Fact {
   const char* name;
-  std::function<std::string(const ReportPlan&)> text;
+  std::function<std::string(const ReportPlan&, const PlanSummary&)> text;
   bool code = false;
 };
 
-std::string FactsHtml(const std::vector<ReportPlan>& plans) {
-  const auto plan_of = [](const ReportPlan& report) -> const Plan& { return report.loaded.plan; };
-  const std::vector<Fact> facts = {
+const PlanHeader& HeaderOf(const ReportPlan& report) { return report.loaded.plan.header; }
+
+std::vector<Fact> Facts() {
+  using R = const ReportPlan&;
+  using S = const PlanSummary&;
+  return {
       {"tensors",
-       [&](const ReportPlan& r) {
-         return FormatCount(Summarize(plan_of(r)).tensors) + " in " +
-                FormatCount(static_cast<int64_t>(plan_of(r).classes.size())) + " classes";
+       [](R r, S s) {
+         return FormatCount(s.tensors) + " in " +
+                FormatCount(static_cast<int64_t>(r.loaded.plan.classes.size())) + " classes";
        }},
-      {"source", [&](const ReportPlan& r) { return SideText(Summarize(plan_of(r)).source); }},
-      {"destination",
-       [&](const ReportPlan& r) { return SideText(Summarize(plan_of(r)).destination); }},
-      {"network",
-       [&](const ReportPlan& r) { return NetworkText(plan_of(r), Summarize(plan_of(r))); }},
+      {"source", [](R, S s) { return SideText(s.source); }},
+      {"destination", [](R, S s) { return SideText(s.destination); }},
+      {"network", [](R r, S s) { return NetworkText(r.loaded.plan, s); }},
       {"inside domains",
-       [&](const ReportPlan& r) {
-         return FormatBytes(plan_of(r).header.totals.scaleup_bytes) + ", and " +
-                FormatBytes(plan_of(r).header.totals.local_bytes) + " inside ranks";
+       [](R r, S) {
+         return FormatBytes(HeaderOf(r).totals.scaleup_bytes) + ", and " +
+                FormatBytes(HeaderOf(r).totals.local_bytes) + " inside ranks";
        }},
-      {"rounds", [&](const ReportPlan& r) { return FormatCount(plan_of(r).header.totals.rounds); }},
-      {"simulated", [](const ReportPlan& r) { return SimulatedText(r.timeline); }},
-      {"plan file", [](const ReportPlan& r) { return FormatBytes(r.plan_bytes); }},
-      {"options", [&](const ReportPlan& r) { return OptionsText(plan_of(r)); }, true},
-      {"train", [&](const ReportPlan& r) { return ToHex(plan_of(r).header.train_digest); }, true},
-      {"infer", [&](const ReportPlan& r) { return ToHex(plan_of(r).header.infer_digest); }, true},
-      {"topo", [&](const ReportPlan& r) { return ToHex(plan_of(r).header.topo_digest); }, true},
+      {"rounds", [](R r, S) { return FormatCount(HeaderOf(r).totals.rounds); }},
+      {"simulated", [](R r, S) { return SimulatedText(r.timeline); }},
+      {"plan file", [](R r, S) { return FormatBytes(r.plan_bytes); }},
+      {"options", [](R r, S) { return OptionsText(r.loaded.plan); }, true},
+      {"train", [](R r, S) { return ToHex(HeaderOf(r).train_digest); }, true},
+      {"infer", [](R r, S) { return ToHex(HeaderOf(r).infer_digest); }, true},
+      {"topo", [](R r, S) { return ToHex(HeaderOf(r).topo_digest); }, true},
   };
+}
+
+std::string FactsHtml(const std::vector<ReportPlan>& plans,
+                      const std::vector<PlanSummary>& summaries) {
   std::string rows;
   if (plans.size() > 1) {
     rows += "<thead><tr><th></th><th>first</th><th>second</th></tr></thead>";
   }
   rows += "<tbody>";
-  for (const Fact& fact : facts) {
+  for (const Fact& fact : Facts()) {
     std::string row = "<th scope=\"row\">" + std::string(fact.name) + "</th>";
-    for (const ReportPlan& report : plans) {
-      const std::string text = HtmlText(fact.text(report));
+    for (size_t i = 0; i < plans.size(); ++i) {
+      const std::string text = HtmlText(fact.text(plans[i], summaries[i]));
       row += Element("td", "name", fact.code ? Element("code", "", text) : text);
     }
     rows += Element("tr", "", row);
@@ -233,11 +238,13 @@ std::string TitleHtml(const std::vector<ReportPlan>& plans) {
 }
 
 std::string SummaryHtml(const std::vector<ReportPlan>& plans) {
+  std::vector<PlanSummary> summaries;
   std::string certificates;
   for (const ReportPlan& report : plans) {
-    certificates += CertificateHtml(report, plans.size() > 1);
+    summaries.push_back(Summarize(report.loaded.plan));
+    certificates += CertificateHtml(report, summaries.back(), plans.size() > 1);
   }
-  return Element("div", "certificates", certificates) + FactsHtml(plans);
+  return Element("div", "certificates", certificates) + FactsHtml(plans, summaries);
 }
 
 std::string ChangesHtml(const DiffReport& diff) {
