@@ -16,7 +16,7 @@ __extension__ typedef __int128 Wide;
 // as many together: time to compile.
 constexpr int64_t kMostTransfers = 60'000;
 // So many stretches, evenly over the rounds: what moves in one differs from what moves in another.
-constexpr uint32_t kStretches = 3;
+constexpr uint32_t kStretches = 4;
 // Waits of one round show in the next ones: a stretch has at least so many.
 constexpr int64_t kLeastStretch = 8;
 

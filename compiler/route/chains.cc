@@ -33,17 +33,23 @@ std::vector<RateClass> SortByRate(const Topology& topology, const Ports& ports,
   return classes;
 }
 
-// Orders that differ in who follows whom: as sorted, backwards, and with strides.
+// Orders that differ in who follows whom: as sorted, backwards, and with strides; and those again
+// with other heads.
+constexpr uint32_t kOrders = 12;
+constexpr uint32_t kHeads = 8;
+constexpr uint32_t kVariants = kOrders * kHeads;
+
 std::vector<Rank> Reorder(std::vector<Rank> ranks, uint32_t variant) {
-  const size_t stride = 1 + variant / 2;
+  const size_t stride = 1 + variant % kOrders / 2;
   std::vector<Rank> result;
   for (size_t start = 0; start < stride; ++start) {
     for (size_t i = start; i < ranks.size(); i += stride) result.push_back(ranks[i]);
   }
   if (variant % 2 == 1) std::reverse(result.begin(), result.end());
+  const size_t head = result.size() * (variant / kOrders) / kHeads;
+  std::rotate(result.begin(), result.begin() + static_cast<std::ptrdiff_t>(head), result.end());
   return result;
 }
-constexpr uint32_t kVariants = 12;
 
 std::vector<Chain> Cut(const std::vector<RateClass>& classes, size_t chain_count,
                        uint32_t variant) {
@@ -63,9 +69,10 @@ std::vector<Chain> Cut(const std::vector<RateClass>& classes, size_t chain_count
   return chains;
 }
 
-size_t RepeatedEdges(const std::vector<Chain>& chains, const UsedEdges& used) {
+size_t Repeated(const std::vector<Chain>& chains, const UsedEdges& used) {
   size_t repeated = 0;
   for (const Chain& chain : chains) {
+    if (!chain.empty() && used.HasHead(chain[0])) ++repeated;
     for (size_t i = 1; i < chain.size(); ++i) repeated += used.Has(chain[i - 1], chain[i]) ? 1 : 0;
   }
   return repeated;
@@ -81,7 +88,7 @@ std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
   size_t fewest = 0;
   for (uint32_t variant = 0; variant < kVariants; ++variant) {
     std::vector<Chain> chains = Cut(classes, chain_count, variant);
-    const size_t repeated = RepeatedEdges(chains, *used);
+    const size_t repeated = Repeated(chains, *used);
     if (best.empty() || repeated < fewest) {
       best = std::move(chains);
       fewest = repeated;
@@ -89,6 +96,7 @@ std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
     if (fewest == 0) break;
   }
   for (const Chain& chain : best) {
+    if (!chain.empty()) used->AddHead(chain[0]);
     for (size_t i = 1; i < chain.size(); ++i) used->Add(chain[i - 1], chain[i]);
   }
   return best;

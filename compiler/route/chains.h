@@ -12,20 +12,24 @@
 
 namespace reshard {
 
-// Pairs (parent, child) in use, for lookup only.
+// Pairs (parent, child) and heads in use, for lookup only.
 class UsedEdges {
  public:
   bool Has(Rank parent, Rank child) const { return edges_.count(Key(parent, child)) != 0; }
   void Add(Rank parent, Rank child) { edges_.insert(Key(parent, child)); }
+  bool HasHead(Rank head) const { return heads_.count(head) != 0; }
+  void AddHead(Rank head) { heads_.insert(head); }
 
  private:
   static uint64_t Key(Rank parent, Rank child) { return uint64_t{parent} << 32 | child; }
   std::unordered_set<uint64_t> edges_;
+  std::unordered_set<Rank> heads_;
 };
 
 // `landers`: one rank per domain. Ranks of one group and near domains follow each other, ranks with
 // slower NICs come after those with faster ones. Of a few such orders the one that repeats the
-// fewest edges of `used`; its edges are added to `used`.
+// fewest edges and heads of `used`, to which its own are added: a rank that heads several streams
+// would often want two messages of one source in the same round.
 std::vector<std::vector<Rank>> MakeChains(const Topology& topology, const Ports& ports,
                                           const std::vector<Rank>& landers, size_t chain_count,
                                           UsedEdges* used);

@@ -1,6 +1,7 @@
 #include "compiler/schedule/interleave.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "runtime/plan/plan.h"
 
@@ -86,13 +87,19 @@ std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector
 
 std::vector<ClassRange> SpreadEvenly(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
                                      const std::vector<ClassRange>& others, int64_t run_count) {
+  std::vector<int64_t> ends = {0};  // of the ranges of `bytes`
+  for (const ClassRange& range : bytes) ends.push_back(ends.back() + range.extent);
+  const int64_t total = ends.back();
+  int64_t other_total = 0;
+  for (const ClassRange& range : others) other_total += range.extent;
   std::vector<ClassRange> result;
   Cursor at(cuts, bytes), other_at(cuts, others);
-  int64_t total = 0, other_total = 0;
-  for (const ClassRange& range : bytes) total += range.extent;
-  for (const ClassRange& range : others) other_total += range.extent;
   for (int64_t run = 1; run <= run_count; ++run) {
-    at.GoTo(Portion(total, run, run_count), &result);
+    int64_t target = Portion(total, run, run_count);
+    auto end = std::lower_bound(ends.begin(), ends.end(), target);
+    if (end != ends.begin() && target - *(end - 1) < *end - target) --end;
+    if (std::abs(*end - target) <= total / run_count / 2) target = *end;
+    at.GoTo(target, &result);
     other_at.GoTo(Portion(other_total, run, run_count), &result);
   }
   return result;

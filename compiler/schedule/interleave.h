@@ -25,7 +25,8 @@ std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector
                                         uint32_t lane_count, int64_t chunk_count);
 
 // All of `bytes` in their order, and after each of `run_count` equal parts of it the same part of
-// `others`, but for the permitted cuts.
+// `others`, but for the permitted cuts. A part of `bytes` ends with a range where one ends nearby: in
+// the middle of a range, a slice would get bytes of one source twice.
 std::vector<ClassRange> SpreadEvenly(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
                                      const std::vector<ClassRange>& others, int64_t run_count);
 

@@ -78,6 +78,14 @@ TEST_CASE("a few bytes are spread over many") {
     CHECK(spread[i].extent == (i % 2 == 0 ? 800 : 16));
     CHECK(spread[i].begin == static_cast<int64_t>(i / 2) * (i % 2 == 0 ? 800 : 16));
   }
+  // Where a range ends near the place, it is not cut.
+  std::vector<std::pair<ClassId, int64_t>> order;  // class, extent
+  for (const ClassRange& range :
+       SpreadEvenly(cuts, {{0, 0, 1500}, {0, 1500, 1700}}, {{1, 0, 64}}, 2)) {
+    order.emplace_back(range.cls, range.extent);
+  }
+  CHECK(order ==
+        std::vector<std::pair<ClassId, int64_t>>{{0, 1500}, {1, 32}, {0, 1700}, {1, 32}});
 }
 
 }  // namespace
