@@ -33,7 +33,11 @@ function time(ns) {
   if (ns < 1e9) return (ns / 1e6).toFixed(2) + ' ms';
   return (ns / 1e9).toFixed(3) + ' s';
 }
-const percent = (part) => (part * 100).toFixed(1) + ' %';
+// Small parts keep two digits.
+function percent(part) {
+  if (part === 0 || part >= 1e-3) return (part * 100).toFixed(1) + ' %';
+  return part < 1e-6 ? '< 0.0001 %' : (part * 100).toPrecision(2) + ' %';
+}
 const plural = (n, one, many = one + 's') => count(n) + ' ' + (n === 1 ? one : many);
 
 // What a shell reads as one word, as it stands.
