@@ -211,7 +211,8 @@ std::vector<KernelCase> KernelCases() {
 }
 
 StatusOr<KernelResult> CheckKernels(GpuRuntime* gpu, const KernelCase& which, int64_t total_bytes) {
-  RESHARD_RETURN_IF_ERROR(gpu->MakeCurrent());
+  const CurrentDevice current(gpu);
+  RESHARD_RETURN_IF_ERROR(current.status());
   KernelCase fitted = which;
   // A single piece is as large as asked for.
   if (which.run_bytes > total_bytes) fitted.run_bytes = fitted.pitch_bytes = total_bytes;

@@ -56,7 +56,10 @@ class LocalNccl final : public NcclLibrary {
   Status Shrink(CommHandle, std::span<const int32_t>, CommHandle*) override {
     return Status(StatusCode::kUnavailable, "copies on one device cannot be shrunk");
   }
-  StatusOr<CommConfig> Describe(CommHandle comm) override { return CommOf(comm)->config; }
+  StatusOr<CommDescription> Describe(CommHandle comm) override {
+    const CommConfig& config = CommOf(comm)->config;
+    return CommDescription{config.rank, config.rank_count, gpu_->identity().device};
+  }
   StatusOr<bool> IsPending(CommHandle comm) override;
   void Destroy(CommHandle comm) override;
   bool Stop(CommHandle comm) override {
@@ -103,7 +106,8 @@ class LocalNccl final : public NcclLibrary {
 thread_local LocalComm* open_comm = nullptr;
 
 Status LocalNccl::Init(const UniqueId& id, const CommConfig& config, CommHandle* comm) {
-  RESHARD_RETURN_IF_ERROR(gpu_->MakeCurrent());
+  const CurrentDevice current(gpu_.get());
+  RESHARD_RETURN_IF_ERROR(current.status());
   auto made = std::make_unique<LocalComm>();
   made->clique.assign(id.bytes.begin(), id.bytes.end());
   made->config = config;
@@ -127,7 +131,7 @@ Status LocalNccl::Init(const UniqueId& id, const CommConfig& config, CommHandle*
 
 void LocalNccl::Destroy(CommHandle handle) {
   const std::unique_ptr<LocalComm> comm(CommOf(handle));
-  if (!gpu_->MakeCurrent().ok()) return;
+  const CurrentDevice current(gpu_.get());
   static_cast<void>(gpu_->Synchronize(comm->copies));
   gpu_->DestroyStream(comm->copies);
   gpu_->DestroyEvent(comm->ready);
@@ -147,6 +151,7 @@ Status LocalNccl::Add(const Message& message, StreamHandle stream) {
 Status LocalNccl::GroupEnd() {
   LocalComm* const comm = std::exchange(open_comm, nullptr);
   if (comm == nullptr) return Status();
+  const CurrentDevice current(gpu_.get());
   RESHARD_RETURN_IF_ERROR(gpu_->Record(comm->ready, comm->stream));
   const std::lock_guard lock(mutex_);
   comm->issued = true;

@@ -85,7 +85,8 @@ class PlanRun {
     StatusOr<std::shared_ptr<GpuRuntime>> gpu = spec_.open_gpu(rank->rank);
     if (!gpu.ok()) return gpu.status();
     rank->gpu = *std::move(gpu);
-    RESHARD_RETURN_IF_ERROR(rank->gpu->MakeCurrent());
+    const CurrentDevice current(rank->gpu.get());
+    RESHARD_RETURN_IF_ERROR(current.status());
     const CommConfig config{static_cast<int32_t>(number), static_cast<int32_t>(ranks_.size()), 0};
     StatusOr<std::unique_ptr<Communicator>> comm =
         Communicator::Make(spec_.library.get(), id, config, DeadlineIn(spec_.timeout));
@@ -117,7 +118,8 @@ class PlanRun {
   }
 
   Status Upload(Rank* rank, uint32_t execution) {
-    RESHARD_RETURN_IF_ERROR(rank->gpu->MakeCurrent());
+    const CurrentDevice current(rank->gpu.get());
+    RESHARD_RETURN_IF_ERROR(current.status());
     oracle_.Fill(rank->host.params(), execution);
     rank->source_hashes = LayoutOracle::HashSources(rank->host.params());
     for (size_t p = 0; p < rank->device.size(); ++p) {
@@ -135,7 +137,8 @@ class PlanRun {
   }
 
   Status Compare(Rank* rank, uint32_t execution) {
-    RESHARD_RETURN_IF_ERROR(rank->gpu->MakeCurrent());
+    const CurrentDevice current(rank->gpu.get());
+    RESHARD_RETURN_IF_ERROR(current.status());
     for (size_t p = 0; p < rank->device.size(); ++p) {
       const std::span<uint8_t> bytes = rank->host.params()[p].bytes;
       RESHARD_RETURN_IF_ERROR(

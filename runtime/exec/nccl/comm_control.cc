@@ -17,12 +17,14 @@ class CommControl final : public ControlChannel {
  public:
   CommControl(GpuRuntime* gpu, Communicator* comm) : gpu_(*gpu), comm_(*comm) {}
   ~CommControl() override {
+    const CurrentDevice current(&gpu_);
     if (stream_ != nullptr) gpu_.DestroyStream(stream_);
     if (done_ != nullptr) gpu_.DestroyEvent(done_);
   }
 
   Status Open() {
-    RESHARD_RETURN_IF_ERROR(gpu_.MakeCurrent());
+    const CurrentDevice current(&gpu_);
+    RESHARD_RETURN_IF_ERROR(current.status());
     const StatusOr<StreamHandle> stream = gpu_.CreateStream(/*first=*/false);
     if (!stream.ok()) return stream.status();
     stream_ = *stream;
@@ -37,7 +39,8 @@ class CommControl final : public ControlChannel {
 
   Status AllGather(std::span<const uint32_t> group, std::span<const uint8_t> mine,
                    std::span<uint8_t> all, Deadline deadline) override {
-    RESHARD_RETURN_IF_ERROR(gpu_.MakeCurrent());
+    const CurrentDevice current(&gpu_);
+    RESHARD_RETURN_IF_ERROR(current.status());
     const auto each = static_cast<int64_t>(mine.size());
     const auto total = static_cast<int64_t>(all.size());
     if (each == 0) return Status();

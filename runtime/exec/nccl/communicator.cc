@@ -24,7 +24,7 @@ StatusOr<std::unique_ptr<Communicator>> Communicator::Make(NcclLibrary* library,
 }
 
 StatusOr<std::unique_ptr<Communicator>> Communicator::Lend(NcclLibrary* library, CommHandle comm) {
-  const StatusOr<CommConfig> config = library->Describe(comm);
+  const StatusOr<CommDescription> config = library->Describe(comm);
   if (!config.ok()) return config.status();
   std::unique_ptr<Communicator> lent(new Communicator(library, comm, /*owned=*/false));
   lent->rank_ = config->rank;
@@ -47,7 +47,7 @@ StatusOr<std::unique_ptr<Communicator>> Communicator::Shrink(std::span<const int
   RESHARD_RETURN_IF_ERROR(library_->Shrink(comm_, excluded, &comm));
   std::unique_ptr<Communicator> shrunk(new Communicator(library_, comm, /*owned=*/true));
   RESHARD_RETURN_IF_ERROR(shrunk->AwaitReady(deadline));
-  const StatusOr<CommConfig> config = library_->Describe(comm);
+  const StatusOr<CommDescription> config = library_->Describe(comm);
   if (!config.ok()) return config.status();
   shrunk->rank_ = config->rank;
   shrunk->rank_count_ = config->rank_count;

@@ -124,6 +124,7 @@ TEST_CASE("tables gather and scatter what the nests say, whatever the alignment"
   std::mt19937_64 random(7);
   HostMachine machine;
   HostGpu gpu(&machine, {});
+  const CurrentDevice current(&gpu);
   const StreamHandle stream = *gpu.CreateStream(false);
   size_t moved_bytes = 0;
   for (int trial = 0; trial < 400; ++trial) {
@@ -186,6 +187,7 @@ TEST_CASE("zeros go where the fill is, and nowhere else") {
   REQUIRE(builder.AddZeros(fills).ok());
   HostMachine machine;
   HostGpu gpu(&machine, {});
+  const CurrentDevice current(&gpu);
   const StatusOr<CopyTable> table = builder.Upload(&gpu);
   REQUIRE(table.ok());
   for (std::vector<uint8_t>& buffer : params.buffers) buffer.assign(buffer.size(), 0xEE);

@@ -1,12 +1,13 @@
 #include "runtime/exec/nccl/device_engine.h"
 
 #include <algorithm>
-#include <numeric>
 #include <sstream>
 #include <thread>
 #include <utility>
 
 #include "runtime/exec/agree.h"
+#include "runtime/exec/nccl/connect_peers.h"
+#include "runtime/exec/nccl/standing.h"
 
 namespace reshard::nccl {
 namespace {
@@ -18,26 +19,6 @@ constexpr std::chrono::microseconds kPollInterval(20);
 constexpr std::chrono::seconds kDrainTime(10);
 // What other ranks get to say where they stand, after a timeout.
 constexpr std::chrono::seconds kBlameTime(5);
-constexpr uint64_t kStandingMark = 0x72657368'73746e64;  // no other message of the channel has it
-constexpr int64_t kWarmUpBytes = 16;
-
-// Where a rank stands when it gave up.
-struct Standing {
-  uint64_t mark = kStandingMark;
-  uint64_t execution = 0;
-  uint64_t round = 0;
-  friend auto operator<=>(const Standing&, const Standing&) = default;
-};
-
-std::string RanksText(std::span<const uint32_t> ranks) {
-  constexpr size_t kShown = 8;
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size() && i < kShown; ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(ranks[i]);
-  }
-  if (ranks.size() > kShown) text += " and " + std::to_string(ranks.size() - kShown) + " more";
-  return text;
-}
 
 }  // namespace
 
@@ -51,7 +32,8 @@ DeviceEngine::DeviceEngine(const DeviceEngineSpec& spec, const EngineSpec& engin
 StatusOr<std::unique_ptr<DeviceEngine>> DeviceEngine::Make(const DeviceEngineSpec& spec,
                                                            const EngineSpec& engine,
                                                            Deadline deadline) {
-  RESHARD_RETURN_IF_ERROR(spec.gpu->MakeCurrent());
+  const CurrentDevice current(spec.gpu);
+  RESHARD_RETURN_IF_ERROR(current.status());
   std::unique_ptr<DeviceEngine> made(new DeviceEngine(spec, engine));
   made->reads_of_others_ =
       ReadsFrom(*engine.plan, *engine.index, engine.rank, engine.program->neighbours);
@@ -73,7 +55,7 @@ StatusOr<std::unique_ptr<DeviceEngine>> DeviceEngine::Make(const DeviceEngineSpe
   if (status.ok()) status = made->SetProgram(engine.program);
   // Nobody connects to a rank that will not be there.
   RESHARD_RETURN_IF_ERROR(AgreeOnStatus(spec.control, made->ranks_of_members_, status, deadline));
-  RESHARD_RETURN_IF_ERROR(made->WarmUp(deadline));
+  RESHARD_RETURN_IF_ERROR(made->Connect(deadline));
   return made;
 }
 
@@ -102,7 +84,8 @@ Status DeviceEngine::CreateStreams() {
 }
 
 DeviceEngine::~DeviceEngine() {
-  if (!spec_.gpu->MakeCurrent().ok() || !drained_) {
+  const CurrentDevice current(spec_.gpu);
+  if (!current.status().ok() || !drained_) {
     // The device may still write there: better lost than given to somebody else.
     static_cast<void>(program_.release());
     static_cast<void>(link_.release());
@@ -121,10 +104,14 @@ DeviceEngine::~DeviceEngine() {
     }
   }
   if (stop_.host != nullptr) spec_.gpu->FreeWord(stop_);
+  // While the device is current.
+  program_.reset();
+  link_.reset();
 }
 
 Status DeviceEngine::SetProgram(PreparedProgram* program) {
-  RESHARD_RETURN_IF_ERROR(spec_.gpu->MakeCurrent());
+  const CurrentDevice current(spec_.gpu);
+  RESHARD_RETURN_IF_ERROR(current.status());
   RESHARD_RETURN_IF_ERROR(CheckMemory(*program));
   StatusOr<std::unique_ptr<DeviceProgram>> made =
       DeviceProgram::Make(spec_.gpu, *link_, *program, reads_of_others_);
@@ -150,64 +137,27 @@ Status DeviceEngine::CheckMemory(const PreparedProgram& program) {
   return Status();
 }
 
-// One small message per pair that the program will use, so that no connection is made while weights
-// wait. Pairs of about the same distance go together: few enough for one group of NCCL.
-Status DeviceEngine::WarmUp(Deadline deadline) {
-  const int32_t self = spec_.comm->rank();
-  const int32_t count = spec_.comm->rank_count();
-  std::vector<std::pair<uint32_t, const DeviceMessage*>> pairs;  // phase, a message of the pair
-  std::vector<std::pair<int32_t, bool>> seen;
-  for (const MessageRange& group : program_->groups()) {
-    for (const DeviceMessage& message : program_->messages(group)) {
-      const std::pair<int32_t, bool> pair(message.peer, message.send);
-      const auto at = std::lower_bound(seen.begin(), seen.end(), pair);
-      if (at != seen.end() && *at == pair) continue;
-      seen.insert(at, pair);
-      const int32_t distance =
-          ((message.send ? message.peer - self : self - message.peer) + count) % count;
-      pairs.push_back({static_cast<uint32_t>(distance) / spec_.tuning.phase_ranks, &message});
-    }
-  }
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  StatusOr<DeviceBlock> block =
-      DeviceBlock::Make(spec_.gpu, static_cast<int64_t>(pairs.size() + 1) * kWarmUpBytes);
-  if (!block.ok()) return block.status();
-  for (size_t first = 0; first < pairs.size();) {
-    RESHARD_RETURN_IF_ERROR(spec_.comm->Begin());
-    Status status;
-    size_t end = first;
-    for (; end < pairs.size() && pairs[end].first == pairs[first].first; ++end) {
-      uint8_t* const at = block->data() + static_cast<int64_t>(end) * kWarmUpBytes;
-      const DeviceMessage& message = *pairs[end].second;
-      if (!status.ok()) continue;
-      status = message.send ? spec_.comm->Send(at, kWarmUpBytes, message.peer, network_)
-                            : spec_.comm->Receive(at, kWarmUpBytes, message.peer, network_);
-    }
-    const Status ended = spec_.comm->End(deadline);
-    if (status.ok()) status = ended;
-    timeout_ = deadline - Clock::now();
-    progress_ = Clock::now();
-    if (status.ok()) status = spec_.gpu->Record(finished_[0], network_);
-    if (status.ok()) status = Poll([&] { return spec_.gpu->IsDone(finished_[0]); });
-    if (!status.ok()) {
-      std::vector<uint32_t> ranks;
-      for (size_t p = first; p < end; ++p) ranks.push_back(pairs[p].second->rank);
-      StopDevice();
-      return Status(status.code(), "connecting to " + RanksText(ranks) + ": " + status.message());
-    }
-    first = end;
-  }
-  return Status();
+Status DeviceEngine::Connect(Deadline deadline) {
+  DeviceBlock scratch;
+  const Status status = ConnectPeers(
+      {spec_.gpu, spec_.comm, program_.get(), network_, finished_[0], spec_.tuning.phase_ranks},
+      &scratch, deadline);
+  if (status.ok()) return status;
+  StopDevice();
+  // The device may still write there: better lost than given to somebody else.
+  if (!drained_) static_cast<void>(new DeviceBlock(std::move(scratch)));
+  return status;
 }
 
 Status DeviceEngine::Begin(void* stream) {
-  RESHARD_RETURN_IF_ERROR(spec_.gpu->MakeCurrent());
+  const CurrentDevice current(spec_.gpu);
+  RESHARD_RETURN_IF_ERROR(current.status());
   return spec_.gpu->Record(caller_ready_, static_cast<StreamHandle>(stream));
 }
 
 Status DeviceEngine::CopyToHost(const uint8_t* from, std::span<uint8_t> to) {
-  RESHARD_RETURN_IF_ERROR(spec_.gpu->MakeCurrent());
+  const CurrentDevice current(spec_.gpu);
+  RESHARD_RETURN_IF_ERROR(current.status());
   return spec_.gpu->CopyToHost(to.data(), from, static_cast<int64_t>(to.size()));
 }
 
@@ -228,7 +178,8 @@ Status DeviceEngine::CheckStopped() const {
 
 Status DeviceEngine::Execute(const ExecuteOptions& options, ExecutionRecord* record) {
   if (!failure_.ok()) return failure_;
-  RESHARD_RETURN_IF_ERROR(spec_.gpu->MakeCurrent());
+  const CurrentDevice current(spec_.gpu);
+  RESHARD_RETURN_IF_ERROR(current.status());
   base_step_ = execution_count_ * program_->round_count();
   timeout_ = options.timeout;
   issued_ = completed_ = published_ = 0;
@@ -262,6 +213,11 @@ Status DeviceEngine::RunRounds(ExecutionRecord* record) {
     RESHARD_RETURN_IF_ERROR(Issue(issued_));
   }
   RESHARD_RETURN_IF_ERROR(PublishLandedBefore(count));
+  // Nobody reads this rank's memory after the execution: it may be gone then.
+  if (program_->reads_flags().count > 0) {
+    RESHARD_RETURN_IF_ERROR(
+        spec_.gpu->LaunchAwait(program_->reads_flags(), LastStep(), stop_.device, copies_));
+  }
   while (completed_ < count) RESHARD_RETURN_IF_ERROR(AwaitOldest(record));
   RESHARD_RETURN_IF_ERROR(AwaitEnd());
   record->SetFilled();
@@ -438,17 +394,20 @@ Status DeviceEngine::ReportSpan(ExecStage stage, const DeviceRound& round, uint3
 Status DeviceEngine::FlagsStatus(uint64_t* (DomainLink::*flag)(size_t) const, uint64_t value,
                                  const std::string& what) {
   std::vector<uint32_t> late;
-  for (size_t n = 0; n < neighbours_.size(); ++n) {
+  for (size_t n = 0; link_->direct() && n < neighbours_.size(); ++n) {
     const StatusOr<uint64_t> reached = spec_.gpu->ReadFlag(((*link_).*flag)(n));
     if (reached.ok() && *reached < value) late.push_back(neighbours_[n]);
   }
   if (late.empty()) return Status();
-  return Status(StatusCode::kTimeout, RanksText(late) + what);
+  return Status(StatusCode::kTimeout, RanksText(std::move(late)) + what);
 }
 
 Status DeviceEngine::StalledStatus() {
   const std::span<const DeviceRound> rounds = program_->rounds();
   if (completed_ >= rounds.size()) {
+    RESHARD_RETURN_IF_ERROR(
+        FlagsStatus(&DomainLink::reads_in, LastStep(),
+                    " did not finish reading step " + std::to_string(LastStep())));
     return Status(StatusCode::kTimeout, "the device did not finish its copies");
   }
   const DeviceRound& round = rounds[completed_];
@@ -471,7 +430,8 @@ Status DeviceEngine::StalledStatus() {
     }
     std::sort(ranks.begin(), ranks.end());
     ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
-    return Status(StatusCode::kTimeout, "messages with " + RanksText(ranks) + " were not finished");
+    return Status(StatusCode::kTimeout,
+                  "messages with " + RanksText(std::move(ranks)) + " were not finished");
   }
   if (*sent && link_->direct()) {
     RESHARD_RETURN_IF_ERROR(
@@ -481,25 +441,9 @@ Status DeviceEngine::StalledStatus() {
   return Status(StatusCode::kTimeout, "the device did not finish its copies");
 }
 
-// Compares where the ranks stand. NCCL cannot tell who is missing; the control channel can.
-std::string DeviceEngine::BlameText() {
-  Standing mine;
-  mine.execution = execution_count_;
+uint64_t DeviceEngine::OldestRound() const {
   const std::span<const DeviceRound> rounds = program_->rounds();
-  mine.round = completed_ < rounds.size() ? rounds[completed_].round : program_->round_count();
-  std::vector<uint32_t> group(ranks_of_members_.size());
-  std::iota(group.begin(), group.end(), 0U);
-  std::vector<Standing> all(group.size());
-  const Status status = spec_.control->AllGather(
-      group, std::span(reinterpret_cast<const uint8_t*>(&mine), sizeof(mine)),
-      std::span(reinterpret_cast<uint8_t*>(all.data()), all.size() * sizeof(Standing)),
-      DeadlineIn(std::min<Clock::duration>(timeout_, kBlameTime)));
-  if (!status.ok()) return "; asked where they stand: " + status.message();
-  const auto last = std::min_element(all.begin(), all.end());
-  if (last->mark != kStandingMark || *last == mine) return "";
-  const uint32_t rank = ranks_of_members_[static_cast<size_t>(last - all.begin())];
-  return "; rank " + std::to_string(rank) + " is furthest behind, in round " +
-         std::to_string(last->round) + " of execution " + std::to_string(last->execution);
+  return completed_ < rounds.size() ? rounds[completed_].round : program_->round_count();
 }
 
 Status DeviceEngine::Fail(const Status& status) {
@@ -515,7 +459,8 @@ Status DeviceEngine::Explain(const Status& status) {
   text << "execution " << execution_count_ << ": " << status.message();
   if (status.code() == StatusCode::kTimeout) {
     text << " (gave up after " << std::chrono::duration<double>(timeout_).count() << " s)"
-         << BlameText();
+         << BlameText(spec_.control, ranks_of_members_, {execution_count_, OldestRound()},
+                      DeadlineIn(std::min<Clock::duration>(timeout_, kBlameTime)));
   }
   return Status(status.code(), text.str());
 }

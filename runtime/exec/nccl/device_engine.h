@@ -71,7 +71,7 @@ class DeviceEngine final : public ExecutionEngine {
   DeviceEngine(const DeviceEngineSpec& spec, const EngineSpec& engine);
   Status CreateStreams();
   Status CheckMemory(const PreparedProgram& program);
-  Status WarmUp(Deadline deadline);
+  Status Connect(Deadline deadline);
 
   Status AwaitCaller();
   Status RunRounds(ExecutionRecord* record);
@@ -98,9 +98,10 @@ class DeviceEngine final : public ExecutionEngine {
   Status StalledStatus();
   Status FlagsStatus(uint64_t* (DomainLink::*flag)(size_t) const, uint64_t value,
                      const std::string& what);
-  std::string BlameText();
+  uint64_t OldestRound() const;
 
   uint64_t StepOf(uint32_t round) const { return base_step_ + round + 1; }
+  uint64_t LastStep() const { return base_step_ + program_->round_count(); }
   RoundEvents& events(size_t i) { return events_[i % kEventSets]; }
 
   const DeviceEngineSpec spec_;

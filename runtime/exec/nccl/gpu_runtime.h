@@ -3,7 +3,7 @@
 // cuda_runtime.h implements it with CUDA, double/host_gpu.h with threads and host memory, so that
 // everything above it runs the same with and without a GPU. Handles belong to the runtime that made
 // them and are given back to it. Calls that move bytes or launch work are ordered by their stream
-// and return at once. One thread at a time, which calls MakeCurrent first.
+// and return at once. One thread at a time, on which the device is current (CurrentDevice).
 #ifndef RESHARD_RUNTIME_EXEC_NCCL_GPU_RUNTIME_H_
 #define RESHARD_RUNTIME_EXEC_NCCL_GPU_RUNTIME_H_
 
@@ -59,8 +59,10 @@ class GpuRuntime {
   virtual ~GpuRuntime() = default;
 
   virtual GpuIdentity identity() const = 0;
-  // Binds the calling thread to the device.
+  // Which device the calling thread uses. Others than CurrentDevice need not call these.
   virtual Status MakeCurrent() = 0;
+  virtual int64_t Current() = 0;
+  virtual void Restore(int64_t current) = 0;
 
   // Device memory, aligned to 256 bytes; its first use finds zeros.
   virtual StatusOr<uint8_t*> Allocate(int64_t bytes) = 0;
@@ -110,6 +112,23 @@ class GpuRuntime {
   // The stream goes on when every flag is at least `value`, or when `*stop` is not zero.
   virtual Status LaunchAwait(const FlagList& list, uint64_t value, const uint32_t* stop,
                              StreamHandle stream) = 0;
+};
+
+// Makes the device current on this thread while it lives: the caller's threads keep theirs.
+class CurrentDevice {
+ public:
+  explicit CurrentDevice(GpuRuntime* gpu)
+      : gpu_(*gpu), before_(gpu->Current()), status_(gpu->MakeCurrent()) {}
+  ~CurrentDevice() { gpu_.Restore(before_); }
+  CurrentDevice(const CurrentDevice&) = delete;
+  CurrentDevice& operator=(const CurrentDevice&) = delete;
+
+  const Status& status() const { return status_; }
+
+ private:
+  GpuRuntime& gpu_;
+  const int64_t before_;
+  const Status status_;
 };
 
 }  // namespace reshard::nccl

@@ -75,7 +75,15 @@ StatusOr<int32_t> ChannelsFor(const reshard_plan* handle) {
 StatusOr<std::unique_ptr<Communicator>> Connect(const reshard_nccl_options& options,
                                                 NcclLibrary* library) {
   if (options.communicator != nullptr) {
-    return Communicator::Lend(library, reinterpret_cast<CommHandle>(options.communicator));
+    const auto comm = reinterpret_cast<CommHandle>(options.communicator);
+    const StatusOr<CommDescription> described = library->Describe(comm);
+    if (!described.ok()) return described.status();
+    if (described->device != options.device) {
+      return Status(StatusCode::kInvalidArgument,
+                    "the communicator is of device " + std::to_string(described->device) +
+                        ", options.device is " + std::to_string(options.device));
+    }
+    return Communicator::Lend(library, comm);
   }
   CommConfig config;
   config.rank = options.rank;
@@ -115,6 +123,9 @@ StatusOr<std::shared_ptr<NcclBackend>> MakeBackend(const reshard_nccl_options& o
   StatusOr<std::shared_ptr<NcclLibrary>> library =
       OpenNccl(options.library == nullptr ? "" : options.library);
   if (!library.ok()) return library.status();
+  // A communicator belongs to the device that is current when it is made.
+  const CurrentDevice current(gpu->get());
+  RESHARD_RETURN_IF_ERROR(current.status());
   StatusOr<std::unique_ptr<Communicator>> comm = Connect(options, library->get());
   if (!comm.ok()) return comm.status();
   constexpr DomainPath kPaths[] = {DomainPath::kAuto, DomainPath::kDirect, DomainPath::kNccl};

@@ -28,6 +28,8 @@ StatusOr<std::unique_ptr<ExecutionEngine>> NcclBackend::CreateEngine(const Engin
 
 StatusOr<std::shared_ptr<NcclBackend>> NcclBackend::WithoutRanks(
     std::span<const int32_t> excluded, std::unique_ptr<ControlChannel> control, Deadline deadline) {
+  const CurrentDevice current(spec_.gpu.get());
+  RESHARD_RETURN_IF_ERROR(current.status());
   StatusOr<std::unique_ptr<Communicator>> comm = spec_.comm->Shrink(excluded, deadline);
   if (!comm.ok()) return comm.status();
   NcclBackendSpec spec;

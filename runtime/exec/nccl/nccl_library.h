@@ -28,6 +28,12 @@ struct CommConfig {
   int32_t channels_per_peer = 0;
 };
 
+struct CommDescription {
+  int32_t rank = 0;
+  int32_t rank_count = 0;
+  int32_t device = 0;  // number of the CUDA device
+};
+
 class NcclLibrary {
  public:
   virtual ~NcclLibrary() = default;
@@ -41,7 +47,7 @@ class NcclLibrary {
   // it; the others need not be alive. `comm` has nothing to do, or was stopped; it is not
   // destroyed.
   virtual Status Shrink(CommHandle comm, std::span<const int32_t> excluded, CommHandle* shrunk) = 0;
-  virtual StatusOr<CommConfig> Describe(CommHandle comm) = 0;
+  virtual StatusOr<CommDescription> Describe(CommHandle comm) = 0;
   // Whether a call is still being carried out; error when an operation failed.
   virtual StatusOr<bool> IsPending(CommHandle comm) = 0;
   virtual void Destroy(CommHandle comm) = 0;

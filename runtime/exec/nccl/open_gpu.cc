@@ -17,6 +17,7 @@ namespace reshard::nccl {
 namespace {
 
 static_assert(sizeof(MemoryHandle) == sizeof(cudaIpcMemHandle_t));
+constexpr int kNoDevice = -1;
 
 Status CudaStatus(int result, const char* call) {
   if (result == cudaSuccess) return Status();
@@ -51,15 +52,18 @@ GpuIdentity IdentityOf(int32_t device) {
           Hash(std::to_string(getpid()) + " " + std::to_string(pid_namespace.st_ino)), device};
 }
 
+// Functions below run where the device is current.
 class CudaGpu final : public GpuRuntime {
  public:
   explicit CudaGpu(int32_t device) : identity_(IdentityOf(device)) {}
   ~CudaGpu() override {
-    if (copies_ != nullptr && MakeCurrent().ok()) cudaStreamDestroy(copies_);
+    const CurrentDevice current(this);
+    if (copies_ != nullptr) cudaStreamDestroy(copies_);
   }
 
   Status Start() {
-    RESHARD_RETURN_IF_ERROR(MakeCurrent());
+    const CurrentDevice current(this);
+    RESHARD_RETURN_IF_ERROR(current.status());
     return CudaStatus(cudaStreamCreateWithFlags(&copies_, cudaStreamNonBlocking),
                       "cudaStreamCreateWithFlags");
   }
@@ -67,6 +71,13 @@ class CudaGpu final : public GpuRuntime {
   GpuIdentity identity() const override { return identity_; }
   Status MakeCurrent() override {
     return CudaStatus(cudaSetDevice(identity_.device), "cudaSetDevice");
+  }
+  int64_t Current() override {
+    int device = kNoDevice;
+    return cudaGetDevice(&device) == cudaSuccess ? device : kNoDevice;
+  }
+  void Restore(int64_t current) override {
+    if (current != kNoDevice) cudaSetDevice(static_cast<int>(current));
   }
 
   StatusOr<uint8_t*> Allocate(int64_t bytes) override {

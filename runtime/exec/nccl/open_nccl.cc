@@ -44,6 +44,7 @@ struct Functions {
   decltype(&ncclCommGetAsyncError) comm_get_async_error = nullptr;
   decltype(&ncclCommCount) comm_count = nullptr;
   decltype(&ncclCommUserRank) comm_user_rank = nullptr;
+  decltype(&ncclCommCuDevice) comm_cu_device = nullptr;
   decltype(&ncclGroupStart) group_start = nullptr;
   decltype(&ncclGroupEnd) group_end = nullptr;
   decltype(&ncclSend) send = nullptr;
@@ -104,13 +105,15 @@ class RealNccl final : public NcclLibrary {
     return Check(result, "ncclCommShrink", CommOf(comm));
   }
 
-  StatusOr<CommConfig> Describe(CommHandle comm) override {
-    CommConfig config;
+  StatusOr<CommDescription> Describe(CommHandle comm) override {
+    CommDescription described;
     RESHARD_RETURN_IF_ERROR(
-        Check(f_.comm_count(CommOf(comm), &config.rank_count), "ncclCommCount", CommOf(comm)));
+        Check(f_.comm_count(CommOf(comm), &described.rank_count), "ncclCommCount", CommOf(comm)));
     RESHARD_RETURN_IF_ERROR(
-        Check(f_.comm_user_rank(CommOf(comm), &config.rank), "ncclCommUserRank", CommOf(comm)));
-    return config;
+        Check(f_.comm_user_rank(CommOf(comm), &described.rank), "ncclCommUserRank", CommOf(comm)));
+    RESHARD_RETURN_IF_ERROR(Check(f_.comm_cu_device(CommOf(comm), &described.device),
+                                  "ncclCommCuDevice", CommOf(comm)));
+    return described;
   }
 
   StatusOr<bool> IsPending(CommHandle comm) override {
@@ -191,6 +194,7 @@ const char* FindAll(void* library, Functions* f) {
   }
   if (!Find(library, "ncclCommCount", &f->comm_count)) return "ncclCommCount";
   if (!Find(library, "ncclCommUserRank", &f->comm_user_rank)) return "ncclCommUserRank";
+  if (!Find(library, "ncclCommCuDevice", &f->comm_cu_device)) return "ncclCommCuDevice";
   if (!Find(library, "ncclGroupStart", &f->group_start)) return "ncclGroupStart";
   if (!Find(library, "ncclGroupEnd", &f->group_end)) return "ncclGroupEnd";
   if (!Find(library, "ncclSend", &f->send)) return "ncclSend";

@@ -63,6 +63,7 @@ Status DeviceJob::BindAndPrepare() {
     if (!executor.ok()) return executor.status();
     executors_.push_back(*std::move(executor));
     for (ExpectedParam& spec : ParamsOfRank(*plan_->plan, ranks[r].rank)) {
+      const CurrentDevice current(host_.gpus[r].get());
       const StatusOr<uint8_t*> block = host_.gpus[r]->Allocate(spec.bytes);
       if (!block.ok()) return block.status();
       blocks_.push_back({host_.gpus[r].get(), *block});

@@ -43,6 +43,7 @@ class DeviceJob {
   const HostNccl& nccl() const { return *host_.nccl; }
 
   void DestroyExecutors() { executors_.clear(); }
+  void DestroyExecutor(size_t rank_index) { executors_[rank_index].reset(); }
 
   // A job of the first `rank_count` ranks for another plan, over their part of the communicator.
   StatusOr<std::unique_ptr<DeviceJob>> WithFirstRanks(size_t rank_count,

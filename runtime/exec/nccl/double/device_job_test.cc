@@ -339,6 +339,48 @@ TEST_CASE("a slot is not written again before a slow neighbour has read it") {
   }
 }
 
+TEST_CASE("a rank that has ended is read by nobody any more") {
+  for (const DomainPath path : {DomainPath::kNccl, DomainPath::kDirect}) {
+    CAPTURE(static_cast<int>(path));
+    StatusOr<std::unique_ptr<DeviceJob>> job =
+        DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), Options(path));
+    REQUIRE(job.ok());
+    for (const DeviceParam& param : (*job)->params()) Fill(1, param);
+    (*job)->gpu(3).SlowDown(std::chrono::milliseconds(20));
+    // Rank 2, from which rank 3 copies, is destroyed as soon as it has its own bytes.
+    const Status ended = OnAllMembers((*job)->rank_count(), [&](size_t r) {
+      Executor& executor = (*job)->executor(r);
+      RESHARD_RETURN_IF_ERROR(executor.Start(nullptr, 1));
+      const StatusOr<bool> done = executor.Wait(std::chrono::hours(1));
+      if (r == 2) (*job)->DestroyExecutor(r);
+      return done.status();
+    });
+    CHECK(ended.ToString() == "ok");
+    size_t wrong = 0;
+    for (const DeviceParam& param : (*job)->params()) {
+      for (size_t b = 0; b < param.bytes.size(); ++b) {
+        wrong += param.bytes[b] != SourceByte(1, 0, 0, 0, b);
+      }
+    }
+    CHECK(wrong == 0);
+  }
+}
+
+TEST_CASE("the caller's thread keeps its device") {
+  StatusOr<std::unique_ptr<DeviceJob>> job =
+      DeviceJob::Create(std::make_shared<Plan>(testing::ToyPlan()), Options(DomainPath::kAuto));
+  REQUIRE(job.ok());
+  HostGpu& other = (*job)->gpu(5);
+  const CurrentDevice current(&other);
+  const int64_t before = other.Current();
+  REQUIRE((*job)->executor(0).Start(nullptr, 1).ok());
+  CHECK(other.Current() == before);
+  (*job)->executor(0).Abort("enough");
+  CHECK((*job)->executor(0).Wait(std::chrono::hours(1)).status().code() == StatusCode::kAborted);
+  (*job)->DestroyExecutors();
+  CHECK(other.Current() == before);
+}
+
 TEST_CASE("a pack slot is not written again before a slow network has sent it") {
   // Rounds 0 and 2 share a pack slot, and nothing happens in between.
   Plan plan = testing::ToyPlan();

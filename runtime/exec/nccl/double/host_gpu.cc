@@ -21,6 +21,8 @@ constexpr uint32_t kHostBlockThreads = 2 * kWarpThreads;
 
 using Clock = std::chrono::steady_clock;
 
+thread_local const HostGpu* current_device = nullptr;
+
 template <CopyKind kKind>
 void RunTiles(const CopyTables& tables, TileRange range) {
   for (uint32_t tile = range.first; tile < range.first + range.count; ++tile) {
@@ -143,7 +145,21 @@ size_t HostMachine::handles_open() const {
   return opened_.size();
 }
 
+Status HostGpu::MakeCurrent() {
+  current_device = this;
+  return Status();
+}
+
+int64_t HostGpu::Current() {
+  return static_cast<int64_t>(reinterpret_cast<intptr_t>(current_device));
+}
+
+void HostGpu::Restore(int64_t current) {
+  current_device = reinterpret_cast<const HostGpu*>(static_cast<intptr_t>(current));
+}
+
 StatusOr<uint8_t*> HostGpu::Allocate(int64_t bytes) {
+  RESHARD_CHECK(current_device == this, "another device is current");
   const int64_t units = std::max<int64_t>((bytes + kAlignBytes - 1) / kAlignBytes, 1);
   auto* const block = static_cast<uint8_t*>(std::aligned_alloc(
       static_cast<size_t>(kAlignBytes), static_cast<size_t>(units * kAlignBytes)));
@@ -159,7 +175,11 @@ StatusOr<uint8_t*> HostGpu::Allocate(int64_t bytes) {
 void HostGpu::Free(uint8_t* block) {
   {
     const std::lock_guard lock(machine_.mutex_);
-    RESHARD_CHECK(machine_.blocks_.erase(block) == 1, "freed what is no block of the device");
+    const auto found = machine_.blocks_.find(block);
+    RESHARD_CHECK(found != machine_.blocks_.end(), "freed what is no block of the device");
+    // Who still reads it shall notice.
+    std::memset(block, 0xDD, static_cast<size_t>(found->second.bytes));
+    machine_.blocks_.erase(found);
   }
   std::free(block);
 }
@@ -229,6 +249,7 @@ void HostGpu::Close(uint8_t* opened) {
 Status HostGpu::EnablePeer(int32_t) { return Status(); }
 
 StatusOr<StreamHandle> HostGpu::CreateStream(bool) {
+  RESHARD_CHECK(current_device == this, "another device is current");
   uint64_t seed = 0;
   if (machine_.jitter_seed_ != 0) {
     seed = machine_.jitter_seed_ * 1000003 + identity_.process * 1009 +
@@ -245,12 +266,14 @@ Status HostGpu::Synchronize(StreamHandle stream) {
 }
 
 StatusOr<EventHandle> HostGpu::CreateEvent() {
+  RESHARD_CHECK(current_device == this, "another device is current");
   return reinterpret_cast<EventHandle>(new HostEvent());
 }
 
 void HostGpu::DestroyEvent(EventHandle event) { delete EventOf(event); }
 
 Status HostGpu::Record(EventHandle event, StreamHandle stream) {
+  RESHARD_CHECK(current_device == this, "another device is current");
   HostEvent* const host = EventOf(event);
   uint64_t count = 0;
   {
@@ -299,6 +322,7 @@ Status HostGpu::CopyOnDevice(uint8_t* to, const uint8_t* from, int64_t bytes, St
 
 Status HostGpu::LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange tiles,
                              StreamHandle stream) {
+  RESHARD_CHECK(current_device == this, "another device is current");
   if (launches_left_-- <= 0) return Status(StatusCode::kIoError, "the device is broken");
   Enqueue(stream, HostTask([kind, tables, tiles, delay = delay_] {
             if (delay.count() > 0) std::this_thread::sleep_for(delay);
@@ -316,6 +340,7 @@ Status HostGpu::LaunchCopies(CopyKind kind, const CopyTables& tables, TileRange 
 
 Status HostGpu::LaunchSignal(const FlagList& list, uint64_t value, const uint32_t* stop,
                              StreamHandle stream) {
+  RESHARD_CHECK(current_device == this, "another device is current");
   Enqueue(stream, HostTask([list, value, stop] {
             if (IsStopped(stop)) return;
             for (uint32_t i = 0; i < list.count; ++i) {
@@ -327,6 +352,7 @@ Status HostGpu::LaunchSignal(const FlagList& list, uint64_t value, const uint32_
 
 Status HostGpu::LaunchAwait(const FlagList& list, uint64_t value, const uint32_t* stop,
                             StreamHandle stream) {
+  RESHARD_CHECK(current_device == this, "another device is current");
   Enqueue(stream, HostTask([list, value, stop] {
             for (uint32_t i = 0; i < list.count; ++i) {
               const std::atomic_ref<uint64_t> flag(*list.flags[i]);

@@ -4,7 +4,8 @@
 // means waiting for what it had recorded last when the wait was asked for. Kernels run their host
 // form, thread after thread of each block. Device memory is host memory that a HostMachine keeps a
 // list of, so that a pointer that is no device memory, a handle opened in its own process, and
-// memory that nobody gave back are found. Nothing is allocated once streams are warm.
+// memory that nobody gave back are found, and so is work asked for on a thread on which another
+// device is current. Nothing is allocated once streams are warm.
 #ifndef RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_GPU_H_
 #define RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_GPU_H_
 
@@ -59,7 +60,9 @@ class HostGpu final : public GpuRuntime {
   void SlowDown(std::chrono::nanoseconds delay) { delay_ = delay; }
 
   GpuIdentity identity() const override { return identity_; }
-  Status MakeCurrent() override { return Status(); }
+  Status MakeCurrent() override;
+  int64_t Current() override;
+  void Restore(int64_t current) override;
   StatusOr<uint8_t*> Allocate(int64_t bytes) override;
   void Free(uint8_t* block) override;
   StatusOr<SharedWord> AllocateWord() override;

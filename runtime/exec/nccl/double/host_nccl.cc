@@ -321,7 +321,10 @@ Status HostNccl::Shrink(CommHandle comm, std::span<const int32_t> excluded, Comm
   return Join(clique, config, shrunk);
 }
 
-StatusOr<CommConfig> HostNccl::Describe(CommHandle comm) { return CommOf(comm)->config(); }
+StatusOr<CommDescription> HostNccl::Describe(CommHandle comm) {
+  const CommConfig& config = CommOf(comm)->config();
+  return CommDescription{config.rank, config.rank_count, /*device=*/0};
+}
 
 StatusOr<bool> HostNccl::IsPending(CommHandle comm) { return CommOf(comm)->IsPending(); }
 

@@ -40,7 +40,7 @@ class HostNccl final : public NcclLibrary {
   StatusOr<UniqueId> NewUniqueId() override;
   Status Init(const UniqueId& id, const CommConfig& config, CommHandle* comm) override;
   Status Shrink(CommHandle comm, std::span<const int32_t> excluded, CommHandle* shrunk) override;
-  StatusOr<CommConfig> Describe(CommHandle comm) override;
+  StatusOr<CommDescription> Describe(CommHandle comm) override;
   StatusOr<bool> IsPending(CommHandle comm) override;
   void Destroy(CommHandle comm) override;
   bool Stop(CommHandle comm) override;

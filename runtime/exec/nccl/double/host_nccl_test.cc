@@ -22,6 +22,7 @@ struct Ranks {
     const UniqueId id = *nccl.NewUniqueId();
     for (int32_t r = 0; r < count; ++r) {
       gpus.push_back(std::make_unique<HostGpu>(&machine, GpuIdentity{0, 0, r}));
+      const CurrentDevice current(gpus.back().get());
       streams.push_back(*gpus.back()->CreateStream(false));
       memory.emplace_back(256, static_cast<uint8_t>(r));
     }
@@ -173,6 +174,7 @@ TEST_CASE("all ranks get what all sent") {
 TEST_CASE("events and streams: a wait takes what was recorded when it was asked for") {
   HostMachine machine;
   HostGpu gpu(&machine, {});
+  const CurrentDevice current(&gpu);
   const StreamHandle first = *gpu.CreateStream(true);
   const StreamHandle second = *gpu.CreateStream(false);
   const EventHandle event = *gpu.CreateEvent();
@@ -202,6 +204,7 @@ TEST_CASE("handles are for other processes of the same host") {
   HostGpu here(&machine, {1, 1, 0});
   HostGpu there(&machine, {1, 2, 0});
   HostGpu abroad(&machine, {2, 2, 0});
+  const CurrentDevice current(&here);
   uint8_t* const block = *here.Allocate(1000);
   CHECK(*there.IsDeviceMemory(block + 999));
   CHECK_FALSE(*there.IsDeviceMemory(block + 1024));
