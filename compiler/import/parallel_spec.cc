@@ -251,6 +251,11 @@ bool ReadFsdp(const JsonNode& node, Diagnostics* diags, FsdpSpec* spec) {
     static_cast<void>(reader.object().Word("strided", {"order", "replay"}));
   }
   reader.OnlyWord("tp_plan", "column_row");
+  const std::optional<std::string> experts =
+      reader.object().Word("experts", {"modules", "stacked"});
+  if (experts) {
+    spec->experts = *experts == "stacked" ? FsdpExperts::kStacked : FsdpExperts::kModules;
+  }
   if (reader.object().ok()) {
     reader.ExpectWorld(spec->world, {{"tp", spec->tp}, {"dp_replicate", spec->dp_replicate}},
                        false);

@@ -36,10 +36,14 @@ struct MegatronSpec {
   Span experts_span, tie_span;
 };
 
+// A module for each expert, or one param of all (transformers up to 4, from 5 on).
+enum class FsdpExperts : uint8_t { kUnstated, kModules, kStacked };
+
 struct FsdpSpec {
   int64_t world = 0;
   int64_t tp = 1, dp_replicate = 1;
   std::string strided;  // "order" or "replay"; empty when tp is 1
+  FsdpExperts experts = FsdpExperts::kUnstated;
 };
 
 enum class TrainEngine : uint8_t { kMegatron, kFsdp2 };

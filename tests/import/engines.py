@@ -228,6 +228,20 @@ def megatron(model, train):
 
 # FSDP2
 
+def in_transformers(model, experts):
+    """The params of the model's modules: transformers 5 has one of all experts of a layer."""
+    params = {name: model[name] for name in model.names()}
+    if experts != "stacked":
+        return params
+    for layer in range(model.dense_layers, model.layers):
+        prefix = "model.layers.%d.mlp.experts." % layer
+        mine = [[params.pop("%s%d.%s_proj.weight" % (prefix, expert, part))
+                 for part in ("gate", "up", "down")] for expert in range(model.experts)]
+        params[prefix + "gate_up_proj"] = stacked([joined([gate, up]) for gate, up, _ in mine])
+        params[prefix + "down_proj"] = stacked([down for _, _, down in mine])
+    return params
+
+
 def fsdp2(model, train):
     tp, replicas = train.get("tp", 1), train.get("dp_replicate", 1)
     shards = train["world"] // tp // replicas
@@ -235,8 +249,10 @@ def fsdp2(model, train):
     for rank in range(train["world"]):
         tp_rank, shard = rank % tp, rank // tp % shards
         out[rank] = {}
-        for name in model.names():
-            tensor = model[name]
+        for name, tensor in in_transformers(model, train.get("experts")).items():
+            if name.endswith("e_score_correction_bias"):  # a buffer
+                out[rank][name] = tensor
+                continue
             part = name.split(".")[-2]
             if tp > 1 and part in ("q_proj", "k_proj", "v_proj", "gate_proj", "up_proj",
                                    "embed_tokens", "lm_head"):

@@ -184,6 +184,14 @@ class EnginesTest(unittest.TestCase):
                    {"engine": "fsdp2", "world": 8, "tp": 2, "dp_replicate": 2, "tp_plan": "column_row",
                     "strided": "order"}, small_vllm(world=2, tp=2, dp=1))
 
+    def test_fsdp2_of_expert_modules(self):
+        self.check(small("deepseek-v3", **MLA), {"engine": "fsdp2", "world": 3, "experts": "modules"},
+                   small_vllm(world=2, tp=2, dp=1))
+
+    def test_fsdp2_of_stacked_experts(self):
+        self.check(small("deepseek-v3", **MLA), {"engine": "fsdp2", "world": 5, "experts": "stacked"},
+                   small_vllm(world=2, tp=2, dp=1))
+
     def test_fsdp2_of_experts_to_files(self):
         self.check(small("gpt-oss-120b", **OSS), {"engine": "fsdp2", "world": 3},
                    {"engine": "hf", "world": 3, "tensors": "file_per_rank"}, files=3)
@@ -195,6 +203,7 @@ class EnginesTest(unittest.TestCase):
 
     def test_files_with_every_key(self):
         configs = {"all_keys": small("qwen3-30b", **dict(MOE, num_experts=8)),
+                   "stacked": small("qwen3-30b", **MOE),
                    "whole_tensors": small("llama-3.1-70b", **DENSE),
                    "stages": small("qwen3-32b", **DENSE)}
         for name, config in configs.items():
