@@ -291,19 +291,29 @@ std::string Executor::FamilyText(uint32_t family, int64_t instance) const {
   return "'" + f.name.Instance(values) + "'";
 }
 
-// Adds what this rank lacks, or sends.
+// The first param that a message of the round in which the rank stopped is packed from.
+std::string Executor::SentText() const {
+  if (record_.rounds_moved() >= program_->rounds.size()) return "";
+  const PreparedRound& round = program_->rounds[record_.rounds_moved()];
+  for (uint32_t p = round.first_pack; p < round.pack_end; ++p) {
+    for (const CopyList::Nest& nest : program_->gathers.nests(program_->packs[p].copies)) {
+      return "; it was sending " + FamilyText(nest.family, nest.base_instance);
+    }
+  }
+  return "";
+}
+
+// Adds which params are concerned.
 Status Executor::Explain(const Status& status) const {
-  std::string text;
+  std::string text = SentText();
   size_t incomplete = 0;
   for (const PreparedParam& param : program_->params) {
     if (param.rounds_until_complete <= record_.rounds_copied()) continue;
-    if (incomplete++ == 0) text = FamilyText(param.family, param.instance);
+    if (incomplete++ == 0) text += "; " + FamilyText(param.family, param.instance);
   }
-  if (incomplete > 0) {
-    text += (incomplete == 1 ? " is" : " and " + std::to_string(incomplete - 1) + " more are") +
-            std::string(" incomplete");
-  }
-  return Status(status.code(), status.message() + (text.empty() ? "" : "; " + text));
+  if (incomplete == 1) text += " is incomplete";
+  if (incomplete > 1) text += " and " + std::to_string(incomplete - 1) + " more are incomplete";
+  return Status(status.code(), status.message() + text);
 }
 
 }  // namespace reshard

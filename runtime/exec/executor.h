@@ -104,6 +104,7 @@ class Executor {
   Status Connect(std::unique_ptr<PreparedProgram> program, Deadline deadline);
   void Work();
   Status RunOnce();
+  std::string SentText() const;
   Status Explain(const Status& status) const;
   std::string FamilyText(uint32_t family, int64_t instance) const;
   std::vector<uint32_t> ReplicaMembers() const;

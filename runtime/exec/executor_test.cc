@@ -237,6 +237,26 @@ TEST_CASE("destroying an executor ends an execution on all ranks") {
   }
 }
 
+TEST_CASE("a failure names the peer, the round and the params on both sides") {
+  JobOptions options;
+  options.executor.wait_timeout = std::chrono::milliseconds(100);
+  Job job(testing::ToyPlan(), options);
+  CheckOk(job.Prepare());
+  // Rank 4 does not come.
+  const std::vector<Status> results = job.OnAll([&](size_t r) {
+    if (r == 4) return Status();
+    RESHARD_RETURN_IF_ERROR(job.executors[r]->Start(nullptr, 1));
+    return job.executors[r]->Wait(seconds(20)).status();
+  });
+  for (const size_t source : {size_t{0}, size_t{1}}) {
+    CHECK_FALSE(results[source].ok());
+    CHECK(results[source].message().find("rank 4 did not take its message of step 1") !=
+          std::string::npos);
+    CHECK(results[source].message().find("round 0 of execution 0") != std::string::npos);
+    CHECK(results[source].message().find("; it was sending 'w.rows'") != std::string::npos);
+  }
+}
+
 TEST_CASE("a group of another size than the plan is refused on every member") {
   const Plan plan = testing::ToyPlan();
   const auto shared = std::make_shared<SharedPlan>();

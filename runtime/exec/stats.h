@@ -91,6 +91,7 @@ class ExecutionRecord {
   std::span<const Span> spans() const { return spans_; }
   std::span<const Message> messages() const { return messages_; }
   Clock::time_point begin_time() const { return begin_; }
+  size_t rounds_moved() const { return rounds_moved_; }
   size_t rounds_copied() const { return rounds_copied_; }
   bool filled() const { return filled_; }
 
