@@ -10,6 +10,7 @@ them, over what the domain needs. *memory* is what one rank takes beside its par
 import argparse
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -121,7 +122,7 @@ def run_case(name, options, folder):
     plan = os.path.join(folder, "plan.fb")
     compiled = subprocess.run(
         [BIN + "compiler/cli/reshardc", "compile", paths["train"], paths["infer"], paths["topo"],
-         "-o", plan, "--json", "--slice", options.slice or "%dKiB" % (options.tensors * 256)], capture_output=True, text=True, check=False)
+         "-o", plan, "--json", "--slice", options.slice or "%dMiB" % options.tensors], capture_output=True, text=True, check=False)
     if compiled.returncode != 0:
         raise BenchError("%s: %s" % (name, compiled.stderr))
     summary = json.loads(compiled.stdout)
@@ -138,7 +139,7 @@ def run_case(name, options, folder):
 
 def summarize(name, case, options, summary, lines):
     needed = options.tensors * ROWS * ROW_BYTES
-    bound = summary["bound_ns"] * 1e-9
+    bound, predicted = summary["bound_ns"] * 1e-9, summary["predicted_ns"] * 1e-9
     first = sum(map(len, case.ranks_of_domains)) - case.parts * case.replicas
     destinations = [d for d, ranks in enumerate(case.ranks_of_domains) if ranks[0] >= first]
     rows = []
@@ -152,6 +153,7 @@ def summarize(name, case, options, summary, lines):
         rows.append({
             "case": name, "scheme": scheme, "seconds": seconds,
             "median_seconds": statistics.median(seconds), "bound_seconds": bound,
+            "predicted_seconds": predicted,
             "ratio": statistics.median(seconds) / bound,
             "received": max(statistics.median([line["received"][d] for line in runs]) / needed
                             for d in destinations),
@@ -161,9 +163,9 @@ def summarize(name, case, options, summary, lines):
 
 def print_rows(rows, options):
     ours = rows[0]["median_seconds"]
-    print("%s, %g Mbit/s a NIC, %d MiB, median of %d (bound %.3f s)" % (
+    print("%s, %g Mbit/s a NIC, %d MiB, median of %d (bound %.3f s, plan predicted %.3f s)" % (
         rows[0]["case"], options.rate, options.tensors * ROWS * ROW_BYTES >> 20, options.repeat,
-        rows[0]["bound_seconds"]))
+        rows[0]["bound_seconds"], rows[0]["predicted_seconds"]))
     print("  %-28s %9s %9s %9s %10s %12s" % ("", "seconds", "/ bound", "/ plan", "received", "memory"))
     for row in rows:
         print("  %-28s %9.3f %9.3f %9.2f %9.3fx %9.1f MB" % (
@@ -178,7 +180,7 @@ def parse(arguments):
     parser.add_argument("--rate", type=float, default=500, help="of every NIC, in Mbit/s")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--tensors", type=int, default=64, help="of 1 MiB each, a multiple of 8")
-    parser.add_argument("--slice", help="as of reshardc; default: about 33 rounds, each long against "
+    parser.add_argument("--slice", help="as of reshardc; default: some 33 rounds, each long against "
                         "the time that ranks on a few cores take to wake up")
     parser.add_argument("--timeout", type=float, default=1800, help="seconds for one case")
     parser.add_argument("--json", help="writes all rows here")
@@ -201,13 +203,17 @@ def missing():
 
 def measure(name, options):
     """Runs a case in a sandbox of its own: its namespaces, files and processes end with it."""
-    inside = subprocess.run(
+    inside = subprocess.Popen(
         network_lab.unshare() + [sys.executable, os.path.abspath(__file__), "--inside",
                                  json.dumps([name, vars(options)])],
-        capture_output=True, text=True, check=False)
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        out, errors = inside.communicate()
+    finally:
+        inside.kill()  # and with it all processes of the sandbox
     if inside.returncode != 0:
-        raise BenchError(inside.stderr.strip())
-    return json.loads(inside.stdout.splitlines()[-1])
+        raise BenchError(errors.strip())
+    return json.loads(out.splitlines()[-1])
 
 
 def main(arguments):
@@ -221,6 +227,7 @@ def main(arguments):
             return 2
         return 0
     options = parse(arguments)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))  # so that what was started ends too
     why = missing()
     if why is not None:
         print("SKIPPED: bench network: %s" % why)
