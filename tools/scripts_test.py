@@ -79,6 +79,16 @@ class SetupTest(ScriptTest):
         self.assertEqual(done.stderr, "tools/setup: installing g++ python3\n")
         self.assertTrue(self.calls("apt-get")[-1].endswith(" g++ python3"))
 
+    def test_all_installs_what_is_optional_too(self):
+        self.packages(missing=["openmpi-bin", "libopenmpi-dev"])
+        self.assertEqual(self.run_script("setup").returncode, 0)
+        self.assertEqual(self.calls("apt-get"), [])
+        self.stand_in("apt-get", "exit 0")
+        done = self.run_script("setup", "--all")
+        self.assertEqual((done.returncode, done.stderr),
+                         (0, "tools/setup: installing libopenmpi-dev openmpi-bin\n"))
+        self.assertEqual(self.run_script("setup", "--some").returncode, 2)
+
     def test_failing_install_shows_why(self):
         self.packages(missing=["g++"])
         self.stand_in("apt-get", "echo 'E: no space left'; exit 100")
