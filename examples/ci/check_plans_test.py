@@ -165,7 +165,7 @@ class CheckPlansTest(Job):
         self.assertIn("[bad-gate]", text)
 
 
-@unittest.skipIf(shutil.which("git") is None, "SKIPPED: check_plans_test: no git")
+@unittest.skipIf(shutil.which("git") is None, "no git")
 class AgainstARevisionTest(Job):
 
     def setUp(self):

@@ -13,7 +13,7 @@ import plans  # noqa: E402
 UP_PROJ = "model.layers.2.mlp.experts.3.up_proj.weight"
 
 
-@unittest.skipIf(browser.MISSING, "SKIPPED: browser_test: no " + " and no ".join(browser.MISSING))
+@unittest.skipIf(browser.MISSING, "no " + " and no ".join(browser.MISSING))
 class BrowserTest(unittest.TestCase):
 
     @classmethod
