@@ -52,11 +52,8 @@ class DeviceEngine final : public ExecutionEngine {
   Status Execute(const ExecuteOptions& options, ExecutionRecord* record) override;
   void Abort(const Status& reason) override;
   Status CopyToHost(const uint8_t* from, std::span<uint8_t> to) override;
-  int64_t arena_bytes() const override { return link_->arena_bytes(); }
-
-  // Beside the arena, for a domain that goes through NCCL.
-  int64_t bounce_bytes() const { return program_->bounce_bytes(); }
-  bool direct() const { return link_->direct(); }
+  // With what lies beside the arena for a domain that goes through NCCL.
+  int64_t arena_bytes() const override { return link_->arena_bytes() + program_->bounce_bytes(); }
 
  private:
   // The host issues so many rounds before the oldest is over.
