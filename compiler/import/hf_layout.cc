@@ -4,6 +4,7 @@
 
 #include "compiler/import/hf_tensors.h"
 #include "compiler/import/layout_docs.h"
+#include "compiler/import/value_docs.h"
 
 namespace reshard {
 namespace {

@@ -11,6 +11,7 @@
 #include "compiler/frontend/object_reader.h"
 #include "compiler/import/fold_tensors.h"
 #include "compiler/import/model_tensor.h"
+#include "compiler/import/value_docs.h"
 #include "compiler/layout/limits.h"
 
 namespace reshard {
@@ -193,11 +194,7 @@ class ParamWriter {
     const int64_t extent = tensors_.shape[static_cast<size_t>(dim)];
     Divides(extent, grid_.tp, "the " + std::to_string(extent) + (dim == 0 ? " rows" : " columns"));
     rule_ = dim == 0 ? "rows over tp" : "columns over tp";
-    return JsonDoc::Object()
-        .Set("op", "shard")
-        .Set("dim", dim)
-        .Set("axes", JsonDoc::Array().Add("tp"))
-        .Set("in", tensors_.name);
+    return ShardDoc({dim, {"tp"}, "", false}, tensors_.name);
   }
 
   // The part of each tensor that a rank of the tensor-parallel group has.
@@ -225,10 +222,7 @@ class ParamWriter {
     } else {
       rule_ = "all experts";
     }
-    return JsonDoc::Object()
-        .Set("op", "stack")
-        .Set("over", JsonDoc::Object().Set(stacked_->variable, range))
-        .Set("in", std::move(part));
+    return StackDoc(stacked_->variable, range, std::move(part));
   }
 
   // A tensor of experts that are stacked already, along dim 0.
@@ -238,10 +232,7 @@ class ParamWriter {
     if (grid_.ep > 1) {
       Divides(tensors_.shape[0], grid_.ep, "the " + std::to_string(tensors_.shape[0]) + " experts");
       rule_ = "experts over ep";
-      return JsonDoc::Object()
-          .Set("op", "shard")
-          .Set("axes", JsonDoc::Array().Add("ep"))
-          .Set("in", tensors_.name);
+      return ShardDoc({0, {"ep"}, "", false}, tensors_.name);
     }
     const std::optional<int64_t> dim = TensorParallelDim(tensors_.name);
     return dim && !grid_.train && grid_.tp > 1 ? Shard(*dim + 1) : JsonDoc(tensors_.name);
@@ -256,16 +247,6 @@ class ParamWriter {
   std::string rule_;
   bool failed_ = false;
 };
-
-JsonDoc MeshDoc(const std::vector<std::pair<const char*, int64_t>>& axes) {
-  JsonDoc names = JsonDoc::Array();
-  JsonDoc shape = JsonDoc::Array();
-  for (const auto& [name, size] : axes) {
-    names.Add(name);
-    shape.Add(size);
-  }
-  return JsonDoc::Object().Set("axes", std::move(names)).Set("shape", std::move(shape));
-}
 
 JsonDoc MeshDocs(const Grid& grid) {
   if (!grid.train) {

@@ -1,5 +1,4 @@
-// Parts of the layouts that importers write: operations on values, meshes, and what the layouts of
-// one model have in common.
+// What the layouts of one Hugging Face model have in common, whatever the engine.
 #ifndef RESHARD_COMPILER_IMPORT_LAYOUT_DOCS_H_
 #define RESHARD_COMPILER_IMPORT_LAYOUT_DOCS_H_
 
@@ -13,25 +12,6 @@
 #include "compiler/import/model_spec.h"
 
 namespace reshard {
-
-// Values; docs/layout.md says what each operation means.
-struct ShardRule {
-  int64_t dim = 0;
-  std::vector<std::string> axes;
-  std::string unit;  // an expression, or empty
-  bool replicate_if_fewer = false;
-};
-JsonDoc ShardDoc(const ShardRule& rule, JsonDoc in);
-JsonDoc CatDoc(std::vector<JsonDoc> in);
-JsonDoc GroupCatDoc(std::string groups, std::vector<JsonDoc> in);
-JsonDoc StackDoc(std::string variable, std::string range, JsonDoc in);
-JsonDoc PadDoc(const char* key, JsonDoc extent, JsonDoc in);  // key: "multiple" or "to"
-JsonDoc IndexDoc(int64_t dim, JsonDoc at, JsonDoc in);
-JsonDoc PermuteDoc(const std::vector<int64_t>& dims, JsonDoc in);
-JsonDoc SliceDoc(int64_t dim, JsonDoc start, JsonDoc stop, int64_t step, JsonDoc in);
-
-// {"axes": [...], "shape": [...]}, outermost first.
-JsonDoc MeshDoc(const std::vector<std::pair<std::string, int64_t>>& axes);
 
 // One entry of "params"; empty parts are left out.
 struct ParamRule {

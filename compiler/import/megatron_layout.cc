@@ -8,6 +8,7 @@
 #include "compiler/import/hf_tensors.h"
 #include "compiler/import/layout_docs.h"
 #include "compiler/import/megatron_stages.h"
+#include "compiler/import/value_docs.h"
 
 namespace reshard {
 namespace {
