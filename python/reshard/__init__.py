@@ -1,0 +1,17 @@
+"""reshard: compiles, proves and executes transfer plans of model weights.
+
+    plan = reshard.compile("train.json", "infer.json", "topo.json")
+    executor = reshard.torch.Executor(plan, rank, source=trainer_model)
+    executor.step()                      # after every step of training
+"""
+
+from ._library import use_installation
+from .errors import CompileError, Diagnostic, ReshardError
+from .executor import Backend, ExecutionStats, ExecutorState, RankExecutor, loopback_backends
+from .plan import Param, Plan, PlanStats, compile
+
+__all__ = [
+    "Backend", "CompileError", "Diagnostic", "ExecutionStats", "ExecutorState", "Param", "Plan",
+    "PlanStats", "RankExecutor", "ReshardError", "compile", "loopback_backends",
+    "use_installation",
+]

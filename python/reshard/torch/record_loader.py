@@ -1,0 +1,308 @@
+"""record_loader: what an inference engine's own weight loader does, as strided copies.
+
+The loader runs once with tensors that have shapes but no bytes (device "meta"). Views of a tensor
+share its storage, also without bytes, so that every copy says by itself which elements of which
+checkpoint tensor go where in which param. Nothing is guessed: an operation that computes on values is
+an error that names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import dataclass
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional, Sequence, Tuple
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from .executor import DTYPE_NAMES, named_tensors
+from .strided_view import NotStrided, View, Walk, walk_dense
+
+# Name -> (shape, dtype).
+NamesAndShapes = Mapping[str, Tuple[Sequence[int], torch.dtype]]
+
+_aten = torch.ops.aten
+# Results that are new tensors with the values of their input, in the input's order.
+_CLONES = {_aten.clone.default, _aten._to_copy.default, _aten._reshape_copy.default}
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A box of a derived tensor that holds elements of a checkpoint tensor.
+
+    Attributes:
+        box: [begin, end) for each dim of the derived tensor.
+        source: name of the checkpoint tensor.
+        offset: in it, of the box's first element.
+        stride: in it, for each dim of the derived tensor.
+    """
+
+    box: Tuple[Tuple[int, int], ...]
+    source: str
+    offset: int
+    stride: Tuple[int, ...]
+
+
+class _Origin:
+    """A storage that holds checkpoint elements: a checkpoint tensor, or one derived from some.
+
+    Attributes:
+        tensor: all of it. Keeps the storage alive, whose address is what it is known by.
+        name: of the checkpoint tensor; None for derived ones.
+        parts: of a derived one.
+    """
+
+    def __init__(self, tensor: torch.Tensor, name: Optional[str], parts: Sequence[_Part]) -> None:
+        self.tensor = tensor
+        self.name = name
+        self.parts = parts
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """Elements of a checkpoint tensor and where they go, views of the same shape."""
+
+    source: str
+    source_view: View
+    target_view: View
+
+
+class _Recorder(TorchDispatchMode):
+    def __init__(self, params: Mapping[str, torch.Tensor]) -> None:
+        super().__init__()
+        self._params = {_key(tensor): name for name, tensor in params.items()}
+        self._origins: Dict[int, _Origin] = {}
+        self.copies: List[Tuple[str, _Piece]] = []  # param name, what is copied there
+
+    def add_source(self, name: str, tensor: torch.Tensor) -> None:
+        self._origins[_key(tensor)] = _Origin(tensor, name, ())
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Tuple[Any, ...] = (),
+                           kwargs: Optional[Dict[str, Any]] = None) -> Any:
+        kwargs = kwargs or {}
+        traced = [tensor for tensor in _tensors((args, kwargs)) if _key(tensor) in self._origins]
+        if not traced:
+            return func(*args, **kwargs)
+        if func is _aten.copy_.default:
+            return self._copy(args[0], args[1])
+        if func._schema.is_mutable:
+            raise self._refusal(func, traced[0])
+        result = func(*args, **kwargs)
+        if all(_key(tensor) in self._origins for tensor in _tensors(result)):
+            return result  # views
+        if func in _CLONES and result.dtype == args[0].dtype:
+            self._derive(result, [([(0, extent) for extent in result.shape], args[0])])
+        elif func in (_aten.cat.default, _aten.stack.default):
+            self._join(func, result, args, kwargs)
+        else:
+            raise self._refusal(func, traced[0])
+        return result
+
+    def _name(self, tensor: torch.Tensor) -> str:
+        origin = self._origins[_key(tensor)]
+        return origin.name or (origin.parts[0].source if origin.parts else "an empty tensor")
+
+    def _refusal(self, func: Any, tensor: torch.Tensor) -> NotImplementedError:
+        return NotImplementedError(
+            f"the loader applies {func} to checkpoint tensor '{self._name(tensor)}': a plan moves "
+            "bytes and does not compute; do this before or after the transfer")
+
+    def _join(self, func: Any, result: torch.Tensor, args: Tuple[Any, ...],
+              kwargs: Dict[str, Any]) -> None:
+        inputs = args[0]
+        traced = next(tensor for tensor in inputs if _key(tensor) in self._origins)
+        dim = (args[1] if len(args) > 1 else kwargs.get("dim", 0)) % result.dim()
+        parts, at = [], 0
+        for tensor in inputs:
+            if _key(tensor) not in self._origins or tensor.dtype != result.dtype:
+                raise self._refusal(func, traced)
+            if func is _aten.stack.default:
+                tensor = tensor.unsqueeze(dim)
+            box = [(0, extent) for extent in result.shape]
+            box[dim] = (at, at + tensor.shape[dim])
+            at += tensor.shape[dim]
+            parts.append((box, tensor))
+        self._derive(result, parts)
+
+    def _derive(self, result: torch.Tensor,
+                contents: Sequence[Tuple[List[Tuple[int, int]], torch.Tensor]]) -> None:
+        """`result` is new and dense; each box of it holds what a traced tensor shows."""
+        whole = View.of(result)
+        parts: List[_Part] = []
+        for box, tensor in contents:
+            offset = whole.offset + sum(begin * step for (begin, _), step in zip(box, whole.stride))
+            into = View(offset, tuple(end - begin for begin, end in box), whole.stride)
+            for piece in self._resolve(into, tensor):
+                start, walks = walk_dense(piece.target_view, whole)
+                extents, strides = [1] * len(whole.shape), [0] * len(whole.shape)
+                for walk in walks:
+                    if walk.step != 1 or walk.extent != piece.source_view.shape[walk.part]:
+                        raise NotImplementedError(f"'{piece.source}' is cut and joined in steps")
+                    extents[walk.dim] = walk.extent
+                    strides[walk.dim] = piece.source_view.stride[walk.part]
+                parts.append(_Part(tuple((begin, begin + extent)
+                                         for begin, extent in zip(start, extents)),
+                                   piece.source, piece.source_view.offset, tuple(strides)))
+        self._origins[_key(result)] = _Origin(result, None, parts)
+
+    def _resolve(self, into: View, tensor: torch.Tensor) -> List[_Piece]:
+        """What lies where when `tensor` is copied to the view `into` of the same shape."""
+        origin = self._origins[_key(tensor)]
+        read = View.of(tensor)
+        if read.count == 0:
+            return []
+        if origin.name is not None:
+            return [_Piece(origin.name, read, into)]
+        try:
+            start, walks = walk_dense(read, View.of(origin.tensor))
+        except NotStrided:
+            raise NotImplementedError(
+                f"a view of shape {list(read.shape)} of what was made from '{self._name(tensor)}' "
+                "does not follow its dims") from None
+        into_stride = _strides_of(walks, into)
+        return [piece for part in origin.parts
+                for piece in _inside(part, start, walks, into.offset, into_stride)]
+
+    def _copy(self, target: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+        param = self._params.get(_key(target))
+        if _key(source) not in self._origins or param is None:
+            raise NotImplementedError(
+                f"the loader copies between '{self._name(source if param is None else target)}' and "
+                "a tensor that is no param: bytes that come from there cannot be followed")
+        if target.dtype != source.dtype:
+            raise NotImplementedError(
+                f"'{self._name(source)}' is {source.dtype} and '{param}' is {target.dtype}: a plan "
+                "does not convert")
+        for piece in self._resolve(View.of(target), source.expand(target.shape)):
+            self.copies.append((param, piece))
+        return target
+
+
+def _strides_of(walks: Sequence[Walk], into: View) -> List[int]:
+    """The step in `into` for each walk: where a dim was cut, its inner parts run faster."""
+    strides = [0] * len(walks)
+    inner: Dict[int, int] = {}
+    for number in reversed(range(len(walks))):
+        walk = walks[number]
+        passed = inner.get(walk.part, 1)
+        strides[number] = into.stride[walk.part] * passed
+        inner[walk.part] = passed * walk.extent
+    return strides
+
+
+def _inside(part: _Part, start: Sequence[int], walks: Sequence[Walk], into_offset: int,
+            into_stride: Sequence[int]) -> List[_Piece]:
+    """The elements walked that lie in the part: one piece, or none."""
+    walked = {walk.dim for walk in walks}
+    for dim, (begin, end) in enumerate(part.box):
+        if dim not in walked and not begin <= start[dim] < end:
+            return []
+    source_offset = part.offset + sum((start[dim] - begin) * part.stride[dim]
+                                      for dim, (begin, _) in enumerate(part.box))
+    shape, source_stride = [], []
+    for walk, step in zip(walks, into_stride):
+        begin, end = part.box[walk.dim]
+        first = max(0, -(-(begin - start[walk.dim]) // walk.step))
+        last = min(walk.extent, -(-(end - start[walk.dim]) // walk.step))
+        if first >= last:
+            return []
+        shape.append(last - first)
+        source_stride.append(walk.step * part.stride[walk.dim])
+        source_offset += first * source_stride[-1]
+        into_offset += first * step
+    return [_Piece(part.source, View(source_offset, tuple(shape), tuple(source_stride)),
+                   View(into_offset, tuple(shape), tuple(into_stride)))]
+
+
+def _key(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage()._cdata
+
+
+def _tensors(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _tensors(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _tensors(item)
+
+
+def record_loader(model: Any, load_weights: Callable[[Iterable[Tuple[str, torch.Tensor]]], Any],
+                  names_and_shapes: NamesAndShapes, *, rank: int = 0) -> Dict[str, Any]:
+    """Runs an engine's weight loader once without bytes and records every copy that it makes.
+
+    Args:
+        model: the engine's module on this rank (real or on "meta"), or a dict of its params by name.
+            Its params are not changed.
+        load_weights: the engine's loader; gets (name, tensor) for every checkpoint tensor.
+        names_and_shapes: the checkpoint: name -> (shape, dtype). The names are those of the logical
+            tensors of the trainer's layout.
+        rank: of this process in the plan.
+
+    Returns:
+        What `reshardc import recorded-copies` reads (docs/import.md); sizes in elements.
+
+    Raises:
+        NotImplementedError: the loader computes on values, converts, or copies to a tensor that is
+            no param; it names the operation and the tensor.
+        RuntimeError: a param was allocated anew while it was loaded.
+    """
+    params = named_tensors(model)
+    before = {name: tensor.data_ptr() for name, tensor in params.items()}
+    recorder = _Recorder(params)
+    sources = []
+    for name, (shape, dtype) in names_and_shapes.items():
+        tensor = torch.empty(tuple(shape), dtype=dtype, device="meta")
+        recorder.add_source(name, tensor)
+        sources.append((name, tensor))
+    with recorder, torch.no_grad():
+        load_weights(iter(sources))
+    after = named_tensors(model)
+    for name in params:
+        if name not in after or _key(after[name]) != _key(params[name]) or \
+                after[name].data_ptr() != before[name]:
+            raise RuntimeError(f"the loader allocated '{name}' anew: record after it is in its place")
+    used = sorted({piece.source for _, piece in recorder.copies})
+    written = {param for param, _ in recorder.copies}
+    return {
+        "format": "reshard-import/recorded-copies", "version": 1, "rank": rank,
+        "tensors": {name: {"shape": list(names_and_shapes[name][0]),
+                           "dtype": DTYPE_NAMES[names_and_shapes[name][1]]} for name in used},
+        "params": {name: {"shape": list(tensor.shape), "dtype": DTYPE_NAMES[tensor.dtype]}
+                   for name, tensor in params.items() if name in written},
+        "copies": [{"src": piece.source, "src_view": piece.source_view.json(), "dst": param,
+                    "dst_view": piece.target_view.json()} for param, piece in recorder.copies],
+    }
+
+
+def save_recorded(record: Dict[str, Any], folder: str, process_group: Any = None) -> Optional[str]:
+    """Writes one file for each distinct content, by the lowest rank that has it.
+
+    Args:
+        record: of `record_loader`.
+        folder: exists; the same on all ranks when they share a file system.
+        process_group: of torch.distributed, collective: whose ranks' contents are compared. None:
+            this rank only.
+
+    Returns:
+        The file's path, or None when a lower rank wrote the same content.
+    """
+    content = {key: value for key, value in record.items() if key != "rank"}
+    digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+    everyone = [(record["rank"], digest)]
+    if process_group is not None:
+        everyone = [None] * torch.distributed.get_world_size(process_group)
+        torch.distributed.all_gather_object(everyone, (record["rank"], digest),
+                                            group=process_group)
+    ranks = sorted(rank for rank, other in everyone if other == digest)
+    if ranks[0] != record["rank"]:
+        return None
+    path = os.path.join(folder, f"copies-{digest[:16]}.json")
+    with open(path + ".part", "w", encoding="utf-8") as file:
+        json.dump({**content, "ranks": ranks}, file, indent=1)
+    os.replace(path + ".part", path)
+    return path

@@ -1,0 +1,36 @@
+"""Builds libreshard and reshardc with Bazel and puts them into the wheel."""
+
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+from setuptools import Distribution, setup
+from setuptools.command.build_py import build_py
+
+REPOSITORY = Path(__file__).resolve().parent.parent
+
+
+class BuildWithNative(build_py):
+    def run(self):
+        super().run()
+        with tempfile.TemporaryDirectory(prefix="reshard_wheel_") as prefix:
+            subprocess.run(["bazel", "run", "//:install", "--", "--prefix", prefix],
+                           cwd=REPOSITORY, check=True)
+            native = Path(self.build_lib) / "reshard" / "_native"
+            shutil.rmtree(native, ignore_errors=True)
+            (native / "bin").mkdir(parents=True)
+            (native / "lib").mkdir()
+            shutil.copy2(Path(prefix) / "bin" / "reshardc", native / "bin" / "reshardc")
+            for library in sorted((Path(prefix) / "lib").glob("libreshard*.so")):
+                shutil.copy2(library.resolve(), native / "lib" / library.name)
+
+
+class NativeDistribution(Distribution):
+    """A wheel for one platform: it carries machine code."""
+
+    def has_ext_modules(self):
+        return True
+
+
+setup(cmdclass={"build_py": BuildWithNative}, distclass=NativeDistribution)
