@@ -1,12 +1,12 @@
 // The suite on MPI: started by mpirun with kConformanceRanks processes, each of which compiles
 // every case and plays one of its ranks; those that a case does not need sit it out.
 //
-// Usage: mpi_conformance messages|shared [GROUP...]
+// Usage: mpi_conformance messages|shared|threads [GROUP...]
+// threads: with MPI_THREAD_MULTIPLE, so that executions run on threads of the library.
 // Member 0 prints a line for each group; exit status 0 when all cases of all groups were right.
 #include <mpi.h>
 
 #include <cstdio>
-#include <cstring>
 #include <map>
 #include <memory>
 #include <string>
@@ -97,8 +97,12 @@ int RunSuite(bool shared_memory, const std::vector<std::string>& groups) {
 }  // namespace reshard
 
 int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  const bool shared_memory = argc > 1 && std::strcmp(argv[1], "shared") == 0;
+  const std::string mode = argc > 1 ? argv[1] : "";
+  const int wanted = mode == "threads" ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED;
+  int level = MPI_THREAD_SINGLE;
+  MPI_Init_thread(&argc, &argv, wanted, &level);
+  if (level < wanted) return 2;
+  const bool shared_memory = mode != "messages";
   const int status = reshard::RunSuite(
       shared_memory, std::vector<std::string>(argv + std::min(argc, 2), argv + argc));
   MPI_Finalize();

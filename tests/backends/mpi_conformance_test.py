@@ -31,6 +31,10 @@ class MpiConformanceTest(unittest.TestCase):
         self.check("messages", ["toy", "m2n_w4", "strided", "rounds", "models"],
                    ("--mca", "btl", "vader,self"))
 
+    def test_executions_on_threads_of_the_library(self):
+        self.check("threads", ["toy", "strided", "rounds", "models"],
+                   ("--mca", "btl", "vader,self"))
+
     def test_tcp_between_all_processes(self):
         self.check("shared", ["toy", "uneven", "colocated", "rounds", "models"],
                    ("--mca", "btl", "tcp,self"))
