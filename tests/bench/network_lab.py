@@ -81,7 +81,8 @@ class Lab:
         self.inside(d, "ip", "link", "set", name, "up")
 
     def shape(self, d, k, rate):
-        burst = int(rate * 1e6 / 8 * 0.004) + 128 * 1024
+        # What a NIC that was idle may send at once: a few milliseconds, and what TCP hands over.
+        burst = int(rate * 1e6 / 8 * 0.004) + 66 * 1024
         tbf = ["root", "tbf", "rate", "%dkbit" % int(rate * 1000), "burst", str(burst), "limit",
                str(16 << 20)]
         self.inside(d, "tc", "qdisc", "add", "dev", "nic%d" % k, *tbf)
