@@ -123,8 +123,6 @@ class DeviceProgramBuilder {
           to = out_.bounce_.data() + (round.round % 2) * slot_bytes + next->second;
           drafts_[round.round + 1].bounced.push_back({&read, to});
           ++next;
-        } else {
-          out_.unpacked_bytes_ += read.extent;
         }
         const StatusOr<DeviceMessage> message =
             Message(read.lander, to, read.extent, /*send=*/false);
@@ -176,7 +174,6 @@ class DeviceProgramBuilder {
                                  : SingleRun(program_.gathers, pack.copies, bytes);
       if (whole != nullptr && IsSent(prepared, pack.arena_offset, bytes)) {
         unpacked[pack.arena_offset] = whole;
-        out_.unpacked_bytes_ += bytes;
         continue;
       }
       RESHARD_RETURN_IF_ERROR(

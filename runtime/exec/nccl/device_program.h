@@ -78,7 +78,6 @@ class DeviceProgram {
   const FlagList& reads_flags() const { return reads_flags_; }
   // Memory beside the arena for what comes through NCCL inside the domain.
   int64_t bounce_bytes() const { return bounce_.bytes(); }
-  int64_t unpacked_bytes() const { return unpacked_bytes_; }
 
  private:
   friend class DeviceProgramBuilder;
@@ -92,7 +91,6 @@ class DeviceProgram {
   DeviceBlock flag_lists_;
   DeviceBlock bounce_;
   FlagList landed_signals_, reads_signals_, reads_flags_;
-  int64_t unpacked_bytes_ = 0;
 };
 
 // The most operations of one round: messages of the network, and what the domain adds to them when

@@ -13,6 +13,7 @@
 #include "runtime/exec/nccl/nccl_backend.h"
 #include "runtime/exec/nccl/open_gpu.h"
 #include "runtime/exec/nccl/open_nccl.h"
+#include "runtime/exec/nccl/tuning.h"
 
 using namespace reshard::c_api;  // the functions below are of the global namespace
 
@@ -20,9 +21,6 @@ namespace reshard::nccl {
 namespace {
 
 constexpr std::chrono::seconds kConnectTime(300);
-// What one network channel of NCCL carries.
-constexpr int64_t kChannelBytesPerSecond = 14'000'000'000;
-constexpr int32_t kMaxChannels = 32;
 
 // The caller's function as a channel.
 class CallerControl final : public ControlChannel {
@@ -67,9 +65,7 @@ StatusOr<int32_t> ChannelsFor(const reshard_plan* handle) {
   }
   int64_t fastest = 0;
   for (const PlanNic& nic : plan->plan().nics) fastest = std::max(fastest, nic.bytes_per_s);
-  int32_t channels = 1;  // powers of two, as NCCL has them
-  while (channels < kMaxChannels && channels * kChannelBytesPerSecond < fastest) channels *= 2;
-  return channels;
+  return ChannelsPerPeer(fastest);
 }
 
 StatusOr<std::unique_ptr<Communicator>> Connect(const reshard_nccl_options& options,

@@ -1,4 +1,5 @@
 // The C interface of the NCCL backend, as far as it goes without a GPU.
+#include <cstdint>
 #include <cstdio>
 #include <string>
 
@@ -6,6 +7,7 @@
 #include "reshard/reshard.h"
 #include "reshard/reshard_nccl.h"
 #include "runtime/exec/nccl/open_gpu.h"
+#include "runtime/exec/nccl/tuning.h"
 
 namespace {
 
@@ -48,6 +50,17 @@ TEST_CASE("options that cannot be used are refused before any device is touched"
   CHECK(ErrorOf(reshard_backend_nccl_create(&options, &backend), RESHARD_ERROR_INVALID_ARGUMENT)
             .find("reshard_nccl_options has a struct_size of 8") == 0);
   CHECK(backend == nullptr);
+}
+
+TEST_CASE("a NIC is filled by as many channels as it needs") {
+  using reshard::nccl::ChannelsPerPeer;
+  constexpr int64_t kGiga = 1'000'000'000;
+  CHECK(ChannelsPerPeer(0) == 1);
+  CHECK(ChannelsPerPeer(14 * kGiga) == 1);
+  CHECK(ChannelsPerPeer(25 * kGiga) == 2);
+  CHECK(ChannelsPerPeer(50 * kGiga) == 4);
+  CHECK(ChannelsPerPeer(100 * kGiga) == 8);
+  CHECK(ChannelsPerPeer(INT64_MAX) == 32);
 }
 
 TEST_CASE("only NCCL backends shrink") {

@@ -16,6 +16,18 @@ struct Tuning {
   int64_t zero_copy_bytes = 256 * 1024;
 };
 
+// Network channels that two ranks need to use a NIC of this rate in full: one carries about 14
+// GB/s, and NCCL has powers of two of them.
+constexpr int32_t ChannelsPerPeer(int64_t nic_bytes_per_s) {
+  constexpr int64_t kChannelBytesPerSecond = 14'000'000'000;
+  constexpr int32_t kMaxChannels = 32;
+  int32_t channels = 1;
+  while (channels < kMaxChannels && channels * kChannelBytesPerSecond < nic_bytes_per_s) {
+    channels *= 2;
+  }
+  return channels;
+}
+
 }  // namespace reshard::nccl
 
 #endif  // RESHARD_RUNTIME_EXEC_NCCL_TUNING_H_

@@ -299,7 +299,6 @@ Status HostNccl::Join(const std::string& clique, const CommConfig& config, CommH
   auto& member = found->members[static_cast<size_t>(config.rank)];
   member = std::make_unique<HostComm>(found.get(), config, options_);
   ++found->joined;
-  ++comms_;
   *comm = reinterpret_cast<CommHandle>(member.get());
   return Status();
 }
@@ -328,15 +327,11 @@ StatusOr<CommDescription> HostNccl::Describe(CommHandle comm) {
 
 StatusOr<bool> HostNccl::IsPending(CommHandle comm) { return CommOf(comm)->IsPending(); }
 
-void HostNccl::Destroy(CommHandle) {
-  // Its clique keeps the object: work of other ranks may still look at it.
-  const std::lock_guard lock(mutex_);
-  --comms_;
-}
+// Its clique keeps the object: work of other ranks may still look at it.
+void HostNccl::Destroy(CommHandle) {}
 
 bool HostNccl::Stop(CommHandle comm) {
   CommOf(comm)->Stop();
-  if (!options_.can_revoke) Destroy(comm);
   return options_.can_revoke;
 }
 
@@ -386,11 +381,6 @@ Status HostNccl::AllGather(const uint8_t* from, uint8_t* to, int64_t bytes_each,
   }
   RESHARD_RETURN_IF_ERROR(GroupEnd());
   return status;
-}
-
-size_t HostNccl::comms_in_use() const {
-  const std::lock_guard lock(mutex_);
-  return comms_;
 }
 
 }  // namespace reshard::nccl

@@ -53,8 +53,6 @@ class HostNccl final : public NcclLibrary {
   Status AllGather(const uint8_t* from, uint8_t* to, int64_t bytes_each, CommHandle comm,
                    StreamHandle stream) override;
 
-  // Communicators that were neither destroyed nor lost by Stop.
-  size_t comms_in_use() const;
   // Groups that were issued, on all communicators.
   uint64_t group_count() const { return group_count_; }
 
@@ -63,9 +61,8 @@ class HostNccl final : public NcclLibrary {
 
   const HostNcclOptions options_;
   std::atomic<uint64_t> group_count_{0};
-  mutable std::mutex mutex_;
+  std::mutex mutex_;
   uint64_t ids_ = 0;
-  size_t comms_ = 0;
   std::map<std::string, std::shared_ptr<HostClique>> cliques_;  // by what its members agree on
 };
 
