@@ -7,6 +7,7 @@
 #include <string>
 #include <type_traits>
 
+#include "runtime/exec/agree.h"
 #include "runtime/exec/prepared_program.h"
 
 namespace reshard::nccl {
@@ -59,7 +60,10 @@ StatusOr<std::unique_ptr<DomainLink>> DomainLink::Make(const Spec& spec, Deadlin
   link->members_.insert(
       std::upper_bound(link->members_.begin(), link->members_.end(), spec.engine->rank),
       spec.engine->rank);
-  RESHARD_RETURN_IF_ERROR(link->Allocate(spec));
+  // Where one rank has no memory, all of them hear of it now and not by waiting for it.
+  const std::vector<uint32_t> ranks(spec.engine->ranks_of_members.begin(),
+                                    spec.engine->ranks_of_members.end());
+  RESHARD_RETURN_IF_ERROR(AgreeOnStatus(spec.control, ranks, link->Allocate(spec), deadline));
   std::vector<Offer> offers;
   RESHARD_RETURN_IF_ERROR(link->Exchange(spec, deadline, &offers));
   const Status reached = spec.path == DomainPath::kNccl

@@ -407,6 +407,46 @@ TEST_CASE("everything is given back") {
   CHECK((*job)->machine().handles_open() == 0);
 }
 
+TEST_CASE("a device that is full is told of by all ranks, at once and by name") {
+  HostBackendOptions options = Options(DomainPath::kAuto);
+  // Rank 5 has room for its param, and not for its arena.
+  options.memory_bytes = [](uint32_t member) { return member == 5 ? 5000 : INT64_MAX; };
+  StatusOr<HostBackends> host = MakeHostBackends(8, options);
+  REQUIRE(host.ok());
+  const auto plan = std::make_shared<SharedPlan>();
+  plan->plan = std::make_shared<Plan>(testing::ReplicatedPlan());
+  plan->index = BuildProgramIndex(*plan->plan);
+  std::vector<std::string> texts(8);
+  std::vector<std::unique_ptr<Executor>> executors(8);
+  std::vector<uint8_t*> blocks(8);
+  const Status ended = OnAllMembers(8, [&](size_t r) {
+    HostGpu& gpu = *host->gpus[r];
+    const CurrentDevice current(&gpu);
+    executors[r] = *Executor::Create(plan, static_cast<uint32_t>(r), host->backends[r], {});
+    for (const ExpectedParam& spec : ParamsOfRank(*plan->plan, static_cast<uint32_t>(r))) {
+      blocks[r] = *gpu.Allocate(spec.bytes);
+      ParamBuffer buffer;
+      buffer.side = spec.side;
+      buffer.name = spec.name;
+      buffer.data = blocks[r];
+      buffer.bytes = spec.bytes;
+      buffer.device = gpu.identity().device;
+      RESHARD_RETURN_IF_ERROR(executors[r]->Bind(buffer));
+    }
+    texts[r] = executors[r]->Prepare(std::chrono::hours(1)).message();
+    return Status();
+  });
+  CHECK(ended.ToString() == "ok");
+  for (size_t r = 0; r < 8; ++r) {
+    CAPTURE(texts[r]);
+    CHECK(texts[r].find("no memory for") != std::string::npos);
+    CHECK((r == 5 || texts[r].find("rank 5") != std::string::npos));
+    executors[r].reset();
+    host->gpus[r]->Free(blocks[r]);
+  }
+  CHECK(host->machine->blocks_in_use() == 0);
+}
+
 TEST_CASE("memory that is not the device's is refused by name") {
   HostBackendOptions options = Options(DomainPath::kAuto);
   StatusOr<std::unique_ptr<DeviceJob>> job =

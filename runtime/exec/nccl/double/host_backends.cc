@@ -54,6 +54,7 @@ StatusOr<HostBackends> MakeHostBackends(uint32_t member_count, const HostBackend
         options.place ? options.place(m) : GpuIdentity{0, m, static_cast<int32_t>(m)};
     const auto owned = std::make_shared<MachineAndGpu>(made.machine, place);
     made.gpus.push_back(std::shared_ptr<HostGpu>(owned, &owned->gpu));
+    if (options.memory_bytes) owned->gpu.LimitMemory(options.memory_bytes(m));
   }
   made.backends.resize(member_count);
   RESHARD_RETURN_IF_ERROR(OnAllMembers(member_count, [&](size_t m) {

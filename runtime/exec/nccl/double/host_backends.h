@@ -20,7 +20,8 @@ struct HostBackendOptions {
   Tuning tuning;
   // Where a member runs; by default each in a process of its own, all on one host.
   std::function<GpuIdentity(uint32_t member)> place;
-  bool control_over_nccl = false;  // otherwise beside it
+  std::function<int64_t(uint32_t member)> memory_bytes;  // by default without limit
+  bool control_over_nccl = false;                        // otherwise beside it
   bool unified_memory = false;
   uint64_t jitter_seed = 0;
   bool lend = false;  // communicators are made beforehand and lent

@@ -161,6 +161,9 @@ void HostGpu::Restore(int64_t current) {
 StatusOr<uint8_t*> HostGpu::Allocate(int64_t bytes) {
   RESHARD_CHECK(current_device == this, "another device is current");
   const int64_t units = std::max<int64_t>((bytes + kAlignBytes - 1) / kAlignBytes, 1);
+  if (memory_left_.fetch_sub(units * kAlignBytes) < units * kAlignBytes) {
+    return Status(StatusCode::kLimitExceeded, "no memory for " + std::to_string(bytes) + " bytes");
+  }
   auto* const block = static_cast<uint8_t*>(std::aligned_alloc(
       static_cast<size_t>(kAlignBytes), static_cast<size_t>(units * kAlignBytes)));
   if (block == nullptr) {

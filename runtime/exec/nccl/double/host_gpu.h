@@ -9,6 +9,7 @@
 #ifndef RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_GPU_H_
 #define RESHARD_RUNTIME_EXEC_NCCL_DOUBLE_HOST_GPU_H_
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,8 @@ class HostGpu final : public GpuRuntime {
 
   // Copies after the next `launch_count` cannot be launched: the device is broken.
   void BreakAfter(int64_t launch_count) { launches_left_ = launch_count; }
+  // It has so much memory, for all that is allocated from now on.
+  void LimitMemory(int64_t bytes) { memory_left_ = bytes; }
   // Every copy kernel begins so much later.
   void SlowDown(std::chrono::nanoseconds delay) { delay_ = delay; }
 
@@ -96,6 +99,7 @@ class HostGpu final : public GpuRuntime {
  private:
   HostMachine& machine_;
   const GpuIdentity identity_;
+  std::atomic<int64_t> memory_left_ = INT64_MAX;
   int64_t launches_left_ = INT64_MAX;
   std::chrono::nanoseconds delay_{0};
   uint64_t stream_count_ = 0;
