@@ -6,12 +6,12 @@
 """
 
 from ._library import use_installation
-from .errors import CompileError, Diagnostic, ReshardError
+from .errors import CompileError, CompileWarning, Diagnostic, ReshardError
 from .executor import Backend, ExecutionStats, ExecutorState, RankExecutor, loopback_backends
 from .plan import Param, Plan, PlanStats, compile
 
 __all__ = [
-    "Backend", "CompileError", "Diagnostic", "ExecutionStats", "ExecutorState", "Param", "Plan",
-    "PlanStats", "RankExecutor", "ReshardError", "compile", "loopback_backends",
+    "Backend", "CompileError", "CompileWarning", "Diagnostic", "ExecutionStats", "ExecutorState",
+    "Param", "Plan", "PlanStats", "RankExecutor", "ReshardError", "compile", "loopback_backends",
     "use_installation",
 ]

@@ -1,6 +1,6 @@
-"""reshard.h in ctypes: structs and the types of functions. The header documents them.
+"""The C headers in ctypes: structs and the types of functions. The headers document them.
 
-tests/abi_test.py compares sizes and offsets with what a C compiler says.
+tests/abi_test.py compares all of it with what a C compiler says.
 """
 
 from __future__ import annotations
@@ -101,6 +101,26 @@ class MpiOptions(Sized):
     ]
 
 
+class NcclId(c.Structure):
+    _fields_ = [("bytes", c.c_ubyte * 128)]
+
+
+class NcclOptions(Sized):
+    _fields_ = [
+        ("struct_size", c.c_size_t),
+        ("library", c.c_char_p),
+        ("device", c.c_int32),
+        ("path", c.c_int32),
+        ("communicator", c.c_void_p),
+        ("id", c.POINTER(NcclId)),
+        ("rank", c.c_int32),
+        ("rank_count", c.c_int32),
+        ("plan", c.c_void_p),
+        ("control", c.c_void_p),
+        ("timeout_ns", c.c_int64),
+    ]
+
+
 class ExecutorOptions(Sized):
     _fields_ = [
         ("struct_size", c.c_size_t),
@@ -177,6 +197,9 @@ STRUCTS = {
     "reshard_rank_info": RankInfo,
     "reshard_param_info": ParamInfo,
     "reshard_loopback_options": LoopbackOptions,
+    "reshard_mpi_options": MpiOptions,
+    "reshard_nccl_id": NcclId,
+    "reshard_nccl_options": NcclOptions,
     "reshard_executor_options": ExecutorOptions,
     "reshard_buffer": Buffer,
     "reshard_executor_state": ExecutorState,

@@ -82,3 +82,17 @@ class CompileError(Exception):
         self.exit_status = exit_status
         self.text = text
         self.diagnostics: Sequence[Diagnostic] = tuple(parse_diagnostics(text))
+
+
+class CompileWarning(UserWarning):
+    """reshardc did what it was asked for and has something to say about the inputs.
+
+    Attributes:
+        diagnostics: all messages, notes after the warnings that they belong to.
+        text: everything that reshardc wrote to standard error, with source lines and carets.
+    """
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text.rstrip())
+        self.text = text
+        self.diagnostics: Sequence[Diagnostic] = tuple(parse_diagnostics(text))

@@ -13,6 +13,8 @@ from . import _abi
 from ._library import Library
 from .plan import Plan
 
+_SIDES = {"source": _abi.SOURCE, "destination": _abi.DESTINATION}
+
 
 def _ns(seconds: Optional[float]) -> int:
     """0 stands for the library's default; infinity for no end."""
@@ -160,8 +162,10 @@ class RankExecutor:
                 elements); compared with the plan where given.
             device: number of a CUDA device, or -1 for host memory.
         """
+        if side not in _SIDES:
+            raise ValueError(f"side is 'source' or 'destination', found {side!r}")
         buffer = _abi.Buffer(
-            name=name.encode(), side={"source": _abi.SOURCE, "destination": _abi.DESTINATION}[side],
+            name=name.encode(), side=_SIDES[side],
             device=device, data=address, bytes=size_bytes,
             dtype=dtype.encode() if dtype is not None else None)
         if shape is not None:

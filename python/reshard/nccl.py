@@ -15,26 +15,6 @@ from .executor import Backend
 from .plan import Plan
 
 
-class NcclId(c.Structure):
-    _fields_ = [("bytes", c.c_ubyte * 128)]
-
-
-class NcclOptions(_abi.Sized):
-    _fields_ = [
-        ("struct_size", c.c_size_t),
-        ("library", c.c_char_p),
-        ("device", c.c_int32),
-        ("path", c.c_int32),
-        ("communicator", c.c_void_p),
-        ("id", c.POINTER(NcclId)),
-        ("rank", c.c_int32),
-        ("rank_count", c.c_int32),
-        ("plan", c.c_void_p),
-        ("control", c.c_void_p),
-        ("timeout_ns", c.c_int64),
-    ]
-
-
 def nccl_backend(plan: Plan, process_group: Any, device: int) -> Backend:
     """Collective over the group: a backend with a communicator of its own.
 
@@ -44,20 +24,21 @@ def nccl_backend(plan: Plan, process_group: Any, device: int) -> Backend:
         device: number of the CUDA device of this rank.
     """
     lib = plan._library
-    lib.declare("reshard_nccl_get_id", [c.c_char_p, c.POINTER(NcclId)])
-    lib.declare("reshard_backend_nccl_create", [c.POINTER(NcclOptions), c.POINTER(_abi.Handle)])
+    lib.declare("reshard_nccl_get_id", [c.c_char_p, c.POINTER(_abi.NcclId)])
+    lib.declare("reshard_backend_nccl_create",
+                [c.POINTER(_abi.NcclOptions), c.POINTER(_abi.Handle)])
     rank = torch.distributed.get_rank(process_group)
-    unique_id = NcclId()
+    unique_id = _abi.NcclId()
     shared = [None]
     if rank == 0:
         lib.call("reshard_nccl_get_id", None, c.byref(unique_id))
         shared = [bytes(unique_id.bytes)]
     torch.distributed.broadcast_object_list(
         shared, src=torch.distributed.get_global_rank(process_group, 0), group=process_group)
-    unique_id = NcclId((c.c_ubyte * 128)(*shared[0]))
-    options = NcclOptions(device=device, id=c.pointer(unique_id), rank=rank,
-                          rank_count=torch.distributed.get_world_size(process_group),
-                          plan=plan._handle)
+    unique_id = _abi.NcclId((c.c_ubyte * 128)(*shared[0]))
+    options = _abi.NcclOptions(device=device, id=c.pointer(unique_id), rank=rank,
+                                rank_count=torch.distributed.get_world_size(process_group),
+                                plan=plan._handle)
     handle = _abi.Handle()
     lib.call("reshard_backend_nccl_create", c.byref(options), c.byref(handle))
     return Backend(handle, lib)

@@ -11,13 +11,14 @@ import json
 import os
 import subprocess
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _abi
 from ._library import Library, library, native_file
-from .errors import CompileError
+from .errors import CompileError, CompileWarning, parse_diagnostics
 
 PathLike = Union[str, "os.PathLike[str]"]
 # A file, or what the file would hold: it is written to a temporary one.
@@ -85,13 +86,18 @@ class Param:
     external: bool
 
 
-def _run(arguments: Sequence[str], *, answers: Sequence[int] = (0,)) -> str:
-    """Standard output of reshardc; CompileError when it ends with a status not in `answers`."""
+def _run(arguments: Sequence[str], *, folder: str, answers: Sequence[int] = (0,)
+         ) -> Tuple[str, str]:
+    """Standard output and error of reshardc; CompileError when it ends with a status not in `answers`.
+
+    Files of the temporary `folder` are called by their names alone in what is said.
+    """
     done = subprocess.run([str(native_file("bin", "reshardc")), *arguments], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    text = done.stderr.decode("utf-8", "replace").replace(folder + os.sep, "")
     if done.returncode not in answers:
-        raise CompileError(done.returncode, done.stderr.decode("utf-8", "replace"))
-    return done.stdout.decode("utf-8")
+        raise CompileError(done.returncode, text)
+    return done.stdout.decode("utf-8"), text
 
 
 def _input_file(value: JsonInput, name: str, folder: str) -> str:
@@ -126,16 +132,21 @@ def compile(train: JsonInput, infer: JsonInput, topo: JsonInput, *,
         topo: what connects the ranks.
         output: where the plan file is kept; without it, only in memory.
         options: of `reshardc compile`, dashes as underscores: max_staging="128MiB",
-            exclude_ranks=[12, 13], strict_memory=True. True is an option without a value.
+            heads=2, strict_memory=True. True is an option without a value.
 
     Raises:
         CompileError: with every diagnostic (file, line, column, code).
+
+    Warnings of the compiler are issued as CompileWarning.
     """
     with tempfile.TemporaryDirectory(prefix="reshard_") as folder:
         inputs = [_input_file(value, name, folder) for value, name in
                   ((train, "train.json"), (infer, "infer.json"), (topo, "topo.json"))]
         path = os.fspath(output) if output is not None else os.path.join(folder, "plan.fb")
-        _run(["compile", *inputs, "-o", path, "--quiet", *_option_words(options)])
+        _, said = _run(["compile", *inputs, "-o", path, "--quiet", *_option_words(options)],
+                       folder=folder)
+        if parse_diagnostics(said):
+            warnings.warn(CompileWarning(said), stacklevel=2)
         return Plan.load(path)
 
 
@@ -255,7 +266,8 @@ class Plan:
                 paths.append(os.path.join(folder, f"plan{number}.fb"))
                 Path(paths[-1]).write_bytes(plan.to_bytes())
             command, *rest = arguments
-            return json.loads(_run([command, "--json", *paths, *rest], answers=answers))
+            answer, _ = _run([command, "--json", *paths, *rest], folder=folder, answers=answers)
+            return json.loads(answer)
 
     def show(self) -> Dict[str, Any]:
         """What `reshardc show --json` says: loads of domains and NICs, classes, routes."""
@@ -288,16 +300,21 @@ class Plan:
         return self._command(["diff", *gates], others=[other], answers=(0, 1))
 
     def explain(self, rank: int, param: str, at: Optional[Sequence[int]] = None, *,
-                why: bool = False) -> Dict[str, Any]:
+                side: str = "destination", why: bool = False) -> Dict[str, Any]:
         """Where a param of a rank, or one element of it, comes from (or goes), and when.
 
         Args:
             rank: the rank that stores the param.
             param: its name.
             at: index of an element in the param, one number for each dim.
+            side: "destination": where it comes from; "source": where it goes.
             why: also the loads of the alternatives.
         """
+        if side not in ("source", "destination"):
+            raise ValueError(f"side is 'source' or 'destination', found {side!r}")
         words = ["explain", "--rank", str(rank), "--param", param]
+        if side == "source":
+            words.append("--source")
         if at is not None:
             words += ["--at", ",".join(str(index) for index in at)]
         if why:
@@ -319,7 +336,7 @@ class Plan:
             ("destination", f"{shown['destination']['ranks']:,} ranks, "
                             f"{stats.destination_bytes:,} B"),
             ("network", f"{stats.network_bytes:,} B in {stats.messages:,} messages, "
-                        f"{stats.rounds:,} rounds"),
+                        f"{stats.rounds:,} round{'' if stats.rounds == 1 else 's'}"),
             ("time", f"{stats.predicted_seconds * 1e3:,.3f} ms predicted"),
             ("bound", f"{stats.bound_seconds * 1e3:,.3f} ms ({shown['binding_cut']})" +
              (f", ratio {ratio:.3f}" if ratio is not None else "")),
