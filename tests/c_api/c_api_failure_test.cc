@@ -68,6 +68,10 @@ TEST_CASE("null arguments and struct sizes") {
             "sets a field that this version"));
   CHECK(reshard_backend_loopback_create(0, nullptr, backends.data()) ==
         RESHARD_ERROR_INVALID_ARGUMENT);
+  reshard_loopback_options backwards = RESHARD_LOOPBACK_OPTIONS_INIT;
+  backwards.pace = -1;
+  CHECK(ErrorOf(reshard_backend_loopback_create(1, &backwards, backends.data()),
+                RESHARD_ERROR_INVALID_ARGUMENT) == "pace is no number from 0 to 1e9");
   reshard_plan_free(plan);
 }
 

@@ -1,10 +1,14 @@
 // The C interface from loading a plan to committing a generation.
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "compiler/emit/serialize_plan.h"
 #include "doctest/doctest.h"
 #include "reshard/reshard.h"
 #include "runtime/plan/testing/small_plan.h"
@@ -122,8 +126,25 @@ TEST_CASE("the digest that was reviewed is demanded") {
   options.verify_all = 1;
   reshard_plan_free(LoadCPlan(ToyPlan(), &options));
 
-  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/absent.fb";
   reshard_plan* untouched = nullptr;
+  std::string other(64, 'A');
+  options.expected_digest = other.c_str();
+  const StatusOr<std::vector<uint8_t>> bytes = SerializePlan(ToyPlan());
+  REQUIRE(bytes.ok());
+  const auto load = [&] {
+    return reshard_plan_load_memory((*bytes).data(), (*bytes).size(), &options, &untouched);
+  };
+  CHECK(ErrorOf(load(), RESHARD_ERROR_CORRUPT_DATA) ==
+        "the plan has digest " + std::string(info.digest) + ", expected " + std::string(64, 'a'));
+  other.pop_back();
+  CHECK(ErrorOf(load(), RESHARD_ERROR_INVALID_ARGUMENT) ==
+        "expected_digest is not 64 hexadecimal digits: '" + std::string(63, 'a') + "'");
+  options.expected_digest = nullptr;
+  options.max_file_bytes = 100;
+  CHECK(load() == RESHARD_ERROR_LIMIT_EXCEEDED);
+  options.max_file_bytes = 0;
+
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/absent.fb";
   CHECK(reshard_plan_load(path.c_str(), &options, &untouched) == RESHARD_ERROR_NOT_FOUND);
   const char text[] = "not a plan";
   CHECK(ErrorOf(reshard_plan_load_memory(text, sizeof(text), nullptr, &untouched),
@@ -181,6 +202,32 @@ TEST_CASE("toy: the bytes are right in each generation") {
     CheckAll(job.Execute(generation));
     CHECK(ToyArrived(&job, generation));
   }
+}
+
+TEST_CASE("options of an executor: a trace, a content check") {
+  reshard_executor_options options = RESHARD_EXECUTOR_OPTIONS_INIT;
+  options.trace = 1;
+  options.verify_executions = 1;
+  CJob job(ReplicatedPlan(), &options);
+  CheckAll(job.Prepare());
+  CheckAll(job.Execute(1));
+  CheckAll(job.Execute(2));
+  const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/trace.json";
+  // Rank 5 lands four slices of 1024 bytes.
+  REQUIRE(reshard_executor_write_trace(job.ranks()[5].executor, path.c_str()) == RESHARD_OK);
+  std::ifstream file(path);
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  size_t messages = 0;
+  for (size_t at = text.find("\"message\""); at != std::string::npos;
+       at = text.find("\"message\"", at + 1)) {
+    ++messages;
+  }
+  CHECK(messages == 4);
+  CHECK(text.find("\"name\": \"round 1: 2 to 5\", \"args\": {\"round\": 1, \"src\": 2, "
+                  "\"dst\": 5, \"bytes\": 1024}") != std::string::npos);
+  CHECK(ErrorOf(reshard_executor_write_trace(job.ranks()[5].executor, "/absent/trace.json"),
+                RESHARD_ERROR_IO)
+            .find("cannot write '/absent/trace.json'") == 0);
 }
 
 TEST_CASE("params may be bound anew between executions") {
