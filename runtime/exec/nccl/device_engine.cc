@@ -24,7 +24,6 @@ constexpr std::chrono::seconds kBlameTime(5);
 
 DeviceEngine::DeviceEngine(const DeviceEngineSpec& spec, const EngineSpec& engine)
     : spec_(spec),
-      rank_(engine.rank),
       plan_(*engine.plan),
       ranks_of_members_(engine.ranks_of_members.begin(), engine.ranks_of_members.end()),
       neighbours_(engine.program->neighbours) {}
@@ -185,7 +184,10 @@ Status DeviceEngine::Execute(const ExecuteOptions& options, ExecutionRecord* rec
   issued_ = completed_ = published_ = 0;
   record->Begin();
   Status status = AwaitCaller();
-  if (status.ok()) status = RunRounds(record);
+  if (status.ok()) {
+    record->Begin();  // the caller's own work is no part of it
+    status = RunRounds(record);
+  }
   record->End();
   if (!status.ok()) return Fail(status);
   ++execution_count_;
@@ -330,12 +332,13 @@ Status DeviceEngine::Poll(Done done) {
   for (;;) {
     const StatusOr<bool> is_done = done();
     if (!is_done.ok()) return is_done.status();
+    // First: what ended because it failed is not done.
+    RESHARD_RETURN_IF_ERROR(spec_.comm->Check());
     if (*is_done) {
       progress_ = Clock::now();
       return Status();
     }
     RESHARD_RETURN_IF_ERROR(CheckStopped());
-    RESHARD_RETURN_IF_ERROR(spec_.comm->Check());
     if (Clock::now() - progress_ >= timeout_) return StalledStatus();
     std::this_thread::sleep_for(kPollInterval);
   }
@@ -428,8 +431,6 @@ Status DeviceEngine::StalledStatus() {
         ranks.push_back(message.rank);
       }
     }
-    std::sort(ranks.begin(), ranks.end());
-    ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
     return Status(StatusCode::kTimeout,
                   "messages with " + RanksText(std::move(ranks)) + " were not finished");
   }

@@ -102,7 +102,6 @@ class DeviceEngine final : public ExecutionEngine {
   RoundEvents& events(size_t i) { return events_[i % kEventSets]; }
 
   const DeviceEngineSpec spec_;
-  const uint32_t rank_;
   const Plan& plan_;
   const std::vector<uint32_t> ranks_of_members_;
   std::vector<uint32_t> neighbours_;

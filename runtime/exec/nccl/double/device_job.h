@@ -40,7 +40,7 @@ class DeviceJob {
   HostGpu& gpu(size_t rank_index) { return *host_.gpus[rank_index]; }
   NcclBackend& backend(size_t rank_index) { return *host_.backends[rank_index]; }
   const HostMachine& machine() const { return *host_.machine; }
-  const HostNccl& nccl() const { return *host_.nccl; }
+  HostNccl& nccl() { return *host_.nccl; }
 
   void DestroyExecutors() { executors_.clear(); }
   void DestroyExecutor(size_t rank_index) { executors_[rank_index].reset(); }

@@ -345,7 +345,7 @@ Status HostNccl::Send(const uint8_t* from, int64_t bytes, int32_t peer, CommHand
   Operation operation;
   operation.send = true;
   operation.from = from;
-  operation.bytes = bytes;
+  operation.bytes = bytes - (CommOf(comm)->config().rank == shortened_ ? 1 : 0);
   operation.peer = peer;
   group_comms.push_back(CommOf(comm));
   RESHARD_RETURN_IF_ERROR(CommOf(comm)->Add(operation, stream));

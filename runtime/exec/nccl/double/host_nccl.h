@@ -53,6 +53,9 @@ class HostNccl final : public NcclLibrary {
   Status AllGather(const uint8_t* from, uint8_t* to, int64_t bytes_each, CommHandle comm,
                    StreamHandle stream) override;
 
+  // From now on `rank` of every communicator sends a byte less than it is asked to.
+  void Shorten(int32_t rank) { shortened_ = rank; }
+
   // Groups that were issued, on all communicators.
   uint64_t group_count() const { return group_count_; }
 
@@ -61,6 +64,7 @@ class HostNccl final : public NcclLibrary {
 
   const HostNcclOptions options_;
   std::atomic<uint64_t> group_count_{0};
+  std::atomic<int32_t> shortened_{-1};
   std::mutex mutex_;
   uint64_t ids_ = 0;
   std::map<std::string, std::shared_ptr<HostClique>> cliques_;  // by what its members agree on
