@@ -197,6 +197,7 @@ class CandidateSearch {
     for (const uint32_t heads : {2 * first_heads, 3 * first_heads, first_heads / 2}) {
       if (heads == 0 || heads > most_heads_ || best().kind == CandidateKind::kDirect) continue;
       if (heads > first_heads && IsWithin(kNear) && !CanGainByFilling()) continue;
+      if (heads < first_heads && IsWithin(kNear) && !SourcesAreBusiest()) continue;
       if (IsDone()) return;
       RouteOptions options;
       options.heads = heads;
@@ -204,6 +205,12 @@ class CandidateSearch {
       Routing routing;
       if (Route(options, &routing)) Judge(CandidateKind::kChains, in_.options, std::move(routing));
     }
+  }
+
+  // A port is busier than the bound asks for, which fewer heads may spare.
+  bool SourcesAreBusiest() const {
+    const int64_t bound_ns = best().bound_ns;
+    return best().busiest_port_ns > bound_ns + bound_ns / kWorthReplacing;
   }
 
   bool CanGainByFilling() const {
@@ -248,6 +255,8 @@ class CandidateSearch {
     Diagnostics diags;  // of a candidate that is left out
     Schedule schedule;
     if (kind != CandidateKind::kDirect && EstimatedInjects(routing) > kMostWork) return false;
+    // Its busiest port alone takes longer than the best schedule does.
+    if (BusiestPortNs(*in_.topology, routing) >= best().simulated_ns) return false;
     if (!BuildSchedule(*in_.transfers, *in_.topology, routing, options, &diags, &schedule)) {
       return false;
     }
