@@ -66,6 +66,10 @@ void DeclareImport(CLI::App* app, ImportArgs* args) {
             &DeclareImportM2n, &RunImportM2n, &args->m2n);
   AddFormat(app, args, "safetensors", "a Hugging Face model and how a job distributes it",
             &DeclareImportSafetensors, &RunImportSafetensors, &args->safetensors);
+  AddFormat(app, args, "dtensor", "DTensors of a PyTorch job, as the Python package exports them",
+            &DeclareImportDtensor, &RunImportDtensor, &args->dtensor);
+  AddFormat(app, args, "recorded-copies", "the copies that an engine's weight loader made",
+            &DeclareImportRecordedCopies, &RunImportRecordedCopies, &args->recorded_copies);
 }
 
 ExitCode RunImport(const ImportArgs& args, FileSystem& files, std::ostream& out,

@@ -10,8 +10,10 @@
 
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
+#include "compiler/cli/import_dtensor_command.h"
 #include "compiler/cli/import_files.h"
 #include "compiler/cli/import_m2n_command.h"
+#include "compiler/cli/import_recorded_copies_command.h"
 #include "compiler/cli/import_safetensors_command.h"
 
 namespace CLI {
@@ -23,6 +25,8 @@ namespace reshard {
 struct ImportArgs {
   ImportM2nArgs m2n;
   ImportSafetensorsArgs safetensors;
+  ImportDtensorArgs dtensor;
+  ImportRecordedCopiesArgs recorded_copies;
   size_t max_errors = kDefaultMaxErrors;
   bool json = false;
   std::function<bool(ImportRun*)> run;  // the format that the command line names

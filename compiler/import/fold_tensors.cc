@@ -7,44 +7,10 @@
 #include <tuple>
 #include <utility>
 
+#include "compiler/import/numbered_name.h"
+
 namespace reshard {
 namespace {
-
-// Further numbers of a name stay as they are written.
-constexpr size_t kMaxNumbers = 6;
-constexpr size_t kMaxDigits = 9;
-
-// A name cut at its dots, with kHole in the place of each number.
-struct NameForm {
-  std::vector<std::string> parts;
-  friend auto operator<=>(const NameForm&, const NameForm&) = default;
-};
-
-bool IsNumber(std::string_view part) {
-  if (part.empty() || part.size() > kMaxDigits || (part.size() > 1 && part[0] == '0')) return false;
-  return std::all_of(part.begin(), part.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// A part of a name that begins with this byte itself gets it twice.
-constexpr std::string_view kHole = "\1";
-
-std::pair<NameForm, std::vector<int64_t>> CutName(std::string_view name) {
-  std::pair<NameForm, std::vector<int64_t>> cut;
-  size_t begin = 0;
-  while (begin <= name.size()) {
-    const size_t end = std::min(name.find('.', begin), name.size());
-    const std::string_view part = name.substr(begin, end - begin);
-    if (cut.second.size() < kMaxNumbers && IsNumber(part)) {
-      cut.first.parts.emplace_back(kHole);
-      cut.second.push_back(std::stoll(std::string(part)));
-    } else {
-      cut.first.parts.push_back(part.starts_with(kHole) ? std::string(kHole) + std::string(part)
-                                                        : std::string(part));
-    }
-    begin = end + 1;
-  }
-  return cut;
-}
 
 using Indices = std::vector<std::vector<int64_t>>;  // sorted tuples
 using Product = std::vector<std::vector<int64_t>>;  // the values of each loop
@@ -89,16 +55,16 @@ std::string VariableFor(std::string_view after, const std::vector<TemplateLoop>&
 
 TensorTemplate MakeTemplate(const NameForm& form, const Product& product) {
   TensorTemplate made;
-  for (const std::string& part : form.parts) {
-    if (&part != &form.parts.front()) made.name += '.';
-    if (part != kHole) {
-      made.name += LiteralName(part.starts_with(kHole) ? std::string_view(part).substr(1) : part);
-      continue;
+  std::vector<std::string> variables;
+  std::string after;
+  for (const NameForm::Part& part : form.parts) {
+    if (part.is_number) {
+      made.loops.push_back({VariableFor(after, made.loops), after, product[made.loops.size()]});
+      variables.push_back("{" + made.loops.back().variable + "}");
     }
-    const std::string after = &part == &form.parts.front() ? "" : *(&part - 1);
-    made.loops.push_back({VariableFor(after, made.loops), after, product[made.loops.size()]});
-    made.name += "{" + made.loops.back().variable + "}";
+    after = part.word;
   }
+  made.name = WriteName(form, variables);
   return made;
 }
 

@@ -1,0 +1,30 @@
+// reshardc import dtensor: what reshard.torch.export_dtensors wrote.
+#ifndef RESHARD_COMPILER_CLI_IMPORT_DTENSOR_COMMAND_H_
+#define RESHARD_COMPILER_CLI_IMPORT_DTENSOR_COMMAND_H_
+
+#include <cstdint>
+#include <string>
+
+#include "compiler/cli/import_files.h"
+
+namespace CLI {
+class App;
+}
+
+namespace reshard {
+
+struct ImportDtensorArgs {
+  std::string file;
+  std::string output;
+  std::string side = "source";
+  int64_t rank_base = 0;
+};
+
+void DeclareImportDtensor(CLI::App* app, ImportDtensorArgs* args);
+
+// False after an error was printed or reported.
+[[nodiscard]] bool RunImportDtensor(const ImportDtensorArgs& args, ImportRun* run);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_CLI_IMPORT_DTENSOR_COMMAND_H_

@@ -1,0 +1,55 @@
+#include "compiler/import/fold_params.h"
+
+#include "doctest/doctest.h"
+
+namespace reshard {
+namespace {
+
+ExplicitParam Rows(const std::string& name, const std::string& tensor, int64_t row) {
+  return {name, {2, 4}, DType::kBf16, true, {{tensor, {{{row, 2, 1}, {0, 4, 1}}, {{0, 2, 1}, {0, 4, 1}}, {0, 1}}}}};
+}
+
+std::vector<std::string> Lines(const std::vector<ExplicitParam>& params) {
+  std::vector<std::string> lines;
+  for (const JsonDoc& entry : FoldParams(params)) lines.push_back(entry.Line());
+  return lines;
+}
+
+TEST_CASE("params that shift evenly with the numbers of their names are one entry") {
+  std::vector<ExplicitParam> params;
+  for (int l = 0; l < 3; ++l) {
+    const std::string number = std::to_string(l);
+    params.push_back(Rows("h." + number + ".w", "m." + std::to_string(2 * l + 1) + ".w", 4 + 8 * l));
+  }
+  CHECK(Lines(params) ==
+        std::vector<std::string>{
+            R"({"for": {"i": "0..3"}, "param": "h.{i}.w", "dtype": "bf16", "shape": [2, 4], )"
+            R"("pieces": [{"t": "m.{2*i+1}.w", "src": [["8*i+4", 2], [0, 4]], )"
+            R"("dst": [[0, 2], [0, 4]]}]})"});
+}
+
+TEST_CASE("one that does not is an entry of its own, where it came") {
+  const std::vector<ExplicitParam> params = {Rows("h.0", "a", 0), Rows("h.1", "a", 2),
+                                             Rows("h.2", "a", 6), Rows("h.3", "a", 6)};
+  const std::vector<std::string> lines = Lines(params);
+  REQUIRE(lines.size() == 2);
+  CHECK(lines[0].find(R"("for": {"i": [0, 1, 3]})") != std::string::npos);
+  CHECK(lines[0].find("2*i") != std::string::npos);
+  CHECK(lines[1].find(R"("for": {"i": "2..3"})") != std::string::npos);
+}
+
+TEST_CASE("shifts of two numbers, and of none") {
+  std::vector<ExplicitParam> params;
+  for (int l = 0; l < 2; ++l) {
+    for (int e = 0; e < 2; ++e) {
+      const std::string name = std::to_string(l) + "." + std::to_string(e);
+      params.push_back(Rows("p." + name, "t." + std::to_string(l), 8 - 4 * e));
+    }
+  }
+  const std::vector<std::string> lines = Lines(params);
+  REQUIRE(lines.size() == 1);
+  CHECK(lines[0].find(R"("t": "t.{i}", "src": [["-4*j+8", 2], [0, 4]])") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace reshard

@@ -1,0 +1,264 @@
+#include "compiler/import/import_dtensor.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "compiler/import/export_reader.h"
+#include "compiler/import/fold_tensors.h"
+#include "compiler/layout/limits.h"
+
+namespace reshard {
+namespace {
+
+struct Mesh {
+  std::vector<std::string> axes;
+  JsonDoc ranks = JsonDoc::Array();  // nested, absolute
+};
+
+// How tensors of one template are spread.
+struct Spread {
+  std::string mesh;
+  std::vector<std::string> placements;
+  std::string strided;
+  friend auto operator<=>(const Spread&, const Spread&) = default;
+};
+
+struct Export {
+  int64_t world = 0;
+  std::vector<std::pair<std::string, Mesh>> meshes;
+  // In the order of the file; tensors of one spread are folded together.
+  std::vector<std::pair<Spread, std::vector<ModelTensor>>> groups;
+  const JsonNode* local_shapes = nullptr;
+};
+
+// Ranks nested as deep as there are axes. Their number is bounded by the file's bytes.
+bool ReadRanks(const JsonNode& node, size_t depth, const std::string& what, int64_t world,
+               int64_t rank_base, Diagnostics* diags, JsonDoc* out) {
+  if (depth == 0) {
+    const std::optional<int64_t> rank =
+        ReadInteger(node, "a rank of " + what, 0, world - 1, diags);
+    if (rank) *out = JsonDoc(*rank + rank_base);
+    return rank.has_value();
+  }
+  if (!ExpectKind(node, JsonNode::Kind::kArray, what, diags)) return false;
+  *out = JsonDoc::Array();
+  for (const JsonNode& item : node.items) {
+    JsonDoc part = JsonDoc::Array();
+    if (!ReadRanks(item, depth - 1, what, world, rank_base, diags, &part)) return false;
+    out->Add(std::move(part));
+  }
+  return true;
+}
+
+bool ReadMesh(const JsonMember& member, const ExportedSide& side, Diagnostics* diags,
+              Export* out) {
+  const std::string what = "the mesh '" + member.key + "'";
+  ObjectReader object(member.value, what, diags);
+  const JsonNode* names = object.Required("dim_names", JsonNode::Kind::kArray);
+  const JsonNode* ranks = object.Required("mesh", JsonNode::Kind::kArray);
+  if (!object.Finish()) return false;
+  Mesh mesh;
+  if (names->items.size() > kMaxAxes) {
+    diags->Error(DiagnosticCode::kTooLarge, names->span,
+                 what + " has " + std::to_string(names->items.size()) + " dims, at most " +
+                     std::to_string(kMaxAxes) + " are read");
+    return false;
+  }
+  for (const JsonNode& name : names->items) {
+    if (!ExpectKind(name, JsonNode::Kind::kString, "a dim of " + what, diags)) return false;
+    mesh.axes.push_back(name.text);
+  }
+  if (!ReadRanks(*ranks, mesh.axes.size(), what, out->world, side.rank_base, diags, &mesh.ranks)) {
+    return false;
+  }
+  out->meshes.emplace_back(member.key, std::move(mesh));
+  return true;
+}
+
+bool ReadTensor(const JsonNode& node, const std::map<std::string, size_t>& axes_of,
+                Diagnostics* diags, ModelTensor* tensor, Spread* spread) {
+  ObjectReader object(node, "a tensor", diags);
+  const JsonNode* name = object.Required("fqn", JsonNode::Kind::kString);
+  const JsonNode* shape = object.Required("global_shape", JsonNode::Kind::kArray);
+  const JsonNode* dtype = object.Required("dtype", JsonNode::Kind::kString);
+  const JsonNode* mesh = object.Required("mesh", JsonNode::Kind::kString);
+  const JsonNode* placements = object.Required("placements", JsonNode::Kind::kArray);
+  spread->strided = object.Word("strided", {"order", "replay"}).value_or("");
+  static_cast<void>(object.String("producer"));
+  if (!object.Finish()) return false;
+  const std::string what = "the tensor '" + name->text + "'";
+  if (name->text.empty()) {
+    diags->Error(DiagnosticCode::kBadName, name->span, "a tensor has an empty name");
+    return false;
+  }
+  const std::optional<std::vector<int64_t>> extents =
+      ReadShape(*shape, "the shape of " + what, diags);
+  const std::optional<DType> type = ReadTorchDtype(*dtype, what, diags);
+  const auto axes = axes_of.find(mesh->text);
+  if (axes == axes_of.end()) {
+    std::vector<std::string> known;
+    for (const auto& [mesh_name, count] : axes_of) known.push_back(mesh_name);
+    diags->Error(DiagnosticCode::kUnknownMesh, mesh->span,
+                 what + " is on the mesh '" + mesh->text + "', which the file does not have" +
+                     DidYouMean(mesh->text, known));
+    return false;
+  }
+  if (placements->items.size() != axes->second) {
+    diags->Error(DiagnosticCode::kBadPlacement, placements->span,
+                 what + " has " + std::to_string(placements->items.size()) +
+                     " placements, expected one for each of the " +
+                     std::to_string(axes->second) + " dims of '" + mesh->text + "'");
+    return false;
+  }
+  for (const JsonNode& placement : placements->items) {
+    if (!ExpectKind(placement, JsonNode::Kind::kString, "a placement of " + what, diags)) {
+      return false;
+    }
+    spread->placements.push_back(placement.text);
+  }
+  spread->mesh = mesh->text;
+  if (!extents || !type) return false;
+  *tensor = {name->text, *extents, *type, name->span};
+  return true;
+}
+
+bool ReadTensors(const JsonNode& tensors, Diagnostics* diags, Export* out) {
+  std::map<std::string, size_t> axes_of;
+  for (const auto& [name, mesh] : out->meshes) axes_of[name] = mesh.axes.size();
+  std::map<Spread, size_t> group_of;
+  std::map<std::string, Span> names;
+  bool ok = true;
+  for (const JsonNode& node : tensors.items) {
+    ModelTensor tensor;
+    Spread spread;
+    if (!ReadTensor(node, axes_of, diags, &tensor, &spread)) {
+      ok = false;
+      continue;
+    }
+    const auto [earlier, is_new] = names.try_emplace(tensor.name, tensor.span);
+    if (!is_new) {
+      ok = false;
+      diags
+          ->Error(DiagnosticCode::kDuplicateTensor, tensor.span,
+                  "'" + tensor.name + "' is listed twice")
+          .notes.push_back({earlier->second, "here first"});
+      continue;
+    }
+    const auto [place, added] = group_of.try_emplace(spread, out->groups.size());
+    if (added) out->groups.push_back({spread, {}});
+    out->groups[place->second].second.push_back(std::move(tensor));
+  }
+  return ok;
+}
+
+bool ReadExport(const JsonNode& root, const ExportedSide& side, Diagnostics* diags, Export* out) {
+  ObjectReader object(root, "the export", diags);
+  if (!ReadExportHead("reshard-import/dtensor", &object, diags)) return false;
+  static_cast<void>(object.String("torch"));
+  const std::optional<int64_t> world = object.Integer("world", 1, kMaxMeshRanks);
+  const JsonNode* meshes = object.Required("meshes", JsonNode::Kind::kObject);
+  const JsonNode* tensors = object.Required("tensors", JsonNode::Kind::kArray);
+  const JsonNode* check = object.Optional("check", JsonNode::Kind::kObject);
+  if (!object.Required("world") || !object.Finish()) return false;
+  out->world = *world;
+  bool ok = true;
+  for (const JsonMember& member : meshes->members) ok &= ReadMesh(member, side, diags, out);
+  if (!ok) return false;
+  if (check != nullptr) {
+    ObjectReader facts(*check, "the check", diags);
+    out->local_shapes = facts.Optional("per_rank_local_shapes", JsonNode::Kind::kObject);
+    if (!facts.Finish()) return false;
+  }
+  return ReadTensors(*tensors, diags, out);
+}
+
+// Shapes of one tensor of each template, on every rank that the exporter saw: what holds for one
+// layer holds for the others.
+bool AddExpect(const Export& from, const std::set<std::string>& firsts, const ExportedSide& side,
+               Diagnostics* diags, JsonDoc* layout) {
+  if (from.local_shapes == nullptr) return true;
+  JsonDoc facts = JsonDoc::Array();
+  for (const JsonMember& tensor : from.local_shapes->members) {
+    if (!firsts.contains(tensor.key)) continue;
+    const std::string what = "the local shapes of '" + tensor.key + "'";
+    if (!ExpectKind(tensor.value, JsonNode::Kind::kObject, what, diags)) return false;
+    for (const JsonMember& rank : tensor.value.members) {
+      const bool is_rank = !rank.key.empty() && rank.key.size() <= 9 &&
+                           std::all_of(rank.key.begin(), rank.key.end(),
+                                       [](char c) { return c >= '0' && c <= '9'; });
+      const int64_t number = is_rank ? std::stoll(rank.key) : from.world;
+      if (number >= from.world) {
+        diags->Error(DiagnosticCode::kBadValue, rank.key_span,
+                     what + " name the rank '" + rank.key + "', expected 0 to " +
+                         std::to_string(from.world - 1));
+        return false;
+      }
+      const std::optional<std::vector<int64_t>> shape = ReadShape(rank.value, what, diags);
+      if (!shape) return false;
+      JsonDoc fact = JsonDoc::Object();
+      fact.Set("rank", number + side.rank_base)
+          .Set("param", tensor.key)
+          .Set("shape", JsonDoc::Array(*shape))
+          .Set("points", JsonDoc::Array());
+      facts.Add(std::move(fact));
+    }
+  }
+  if (!facts.items().empty()) layout->Set("expect", std::move(facts));
+  return true;
+}
+
+JsonDoc ParamDoc(const TensorTemplate& folded, const Spread& spread) {
+  JsonDoc param = JsonDoc::Object();
+  if (!folded.loops.empty()) {
+    JsonDoc loops = JsonDoc::Object();
+    for (const TemplateLoop& loop : folded.loops) loops.Set(loop.variable, RangeDoc(loop.values));
+    param.Set("for", std::move(loops));
+  }
+  param.Set("name", folded.name)
+      .Set("mesh", spread.mesh)
+      .Set("tensor", folded.name)
+      .Set("placements", JsonDoc::Array(spread.placements));
+  if (!spread.strided.empty()) param.Set("strided", spread.strided);
+  return param;
+}
+
+}  // namespace
+
+bool ImportDtensor(const JsonNode& root, const ExportedSide& side, Diagnostics* diags,
+                   JsonDoc* out) {
+  Export from;
+  if (!ReadExport(root, side, diags, &from)) return false;
+  JsonDoc meshes = JsonDoc::Object();
+  for (const auto& [name, mesh] : from.meshes) {
+    JsonDoc doc = JsonDoc::Object();
+    doc.Set("axes", JsonDoc::Array(mesh.axes)).Set("ranks", mesh.ranks);
+    meshes.Set(name, std::move(doc));
+  }
+  JsonDoc logical = JsonDoc::Array();
+  JsonDoc params = JsonDoc::Array();
+  std::set<std::string> firsts;
+  for (const auto& [spread, tensors] : from.groups) {
+    for (const TensorTemplate& folded : FoldTensors(tensors)) {
+      firsts.insert(folded.first_name);
+      logical.Add(LogicalDoc(folded));
+      params.Add(ParamDoc(folded, spread));
+    }
+  }
+  *out = JsonDoc::Object();
+  out->Set("format", "reshard-layout")
+      .Set("version", 1)
+      .Set("side", side.source ? "source" : "destination")
+      .Set("comment", "From DTensors: meshes, placements and names as the job has them.");
+  if (side.rank_base != 0) out->Set("rank_base", side.rank_base);
+  out->Set("logical", std::move(logical))
+      .Set("meshes", std::move(meshes))
+      .Set("params", std::move(params));
+  return AddExpect(from, firsts, side, diags, out);
+}
+
+}  // namespace reshard

@@ -1,0 +1,43 @@
+// A copy that a weight loader made, as boxes: strided views become runs along the dims of the
+// checkpoint tensor and of the param.
+#ifndef RESHARD_COMPILER_IMPORT_RECORDED_COPY_H_
+#define RESHARD_COMPILER_IMPORT_RECORDED_COPY_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace reshard {
+
+// Element (i, j, ...) lies at offset + i * stride[0] + j * stride[1] + ..., in elements.
+struct StridedView {
+  int64_t offset = 0;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> stride;
+};
+
+struct CopyRun {
+  int64_t start = 0;
+  int64_t length = 1;
+  int64_t step = 1;
+};
+
+// As a piece of an explicit param: runs per dim of the tensor and of the param.
+struct CopyPiece {
+  std::vector<CopyRun> src;
+  std::vector<CopyRun> dst;
+  std::vector<int64_t> dims;  // per dim of the param: the tensor's dim that it walks along, or -1
+};
+
+// Cuts the copy into pieces, in the order of the views. Both views have one shape and every element
+// lies inside the row-major tensors of `src_shape` and `dst_shape`; nullopt where that is not so,
+// where an element count overflows, or where more than `max_pieces` would be needed.
+std::optional<std::vector<CopyPiece>> CutCopy(const StridedView& src,
+                                              const std::vector<int64_t>& src_shape,
+                                              const StridedView& dst,
+                                              const std::vector<int64_t>& dst_shape,
+                                              int64_t max_pieces);
+
+}  // namespace reshard
+
+#endif  // RESHARD_COMPILER_IMPORT_RECORDED_COPY_H_

@@ -1,0 +1,100 @@
+#include "compiler/import/recorded_copy.h"
+
+#include <map>
+#include <utility>
+
+#include "doctest/doctest.h"
+
+namespace reshard {
+namespace {
+
+using Map = std::map<int64_t, int64_t>;  // element of the param -> element of the tensor
+
+// Element by element, outermost first.
+void AddView(const StridedView& src, const StridedView& dst, size_t dim, int64_t from, int64_t to,
+             Map* map) {
+  if (dim == src.shape.size()) {
+    (*map)[to] = from;
+    return;
+  }
+  for (int64_t i = 0; i < src.shape[dim]; ++i) {
+    AddView(src, dst, dim + 1, from + i * src.stride[dim], to + i * dst.stride[dim], map);
+  }
+}
+
+int64_t Flat(const std::vector<int64_t>& index, const std::vector<int64_t>& shape) {
+  int64_t flat = 0;
+  for (size_t d = 0; d < shape.size(); ++d) flat = flat * shape[d] + index[d];
+  return flat;
+}
+
+// Every element of the piece, counted through all dims of the param.
+void AddPiece(const CopyPiece& piece, const std::vector<int64_t>& src_shape,
+              const std::vector<int64_t>& dst_shape, Map* map) {
+  std::vector<int64_t> at(dst_shape.size(), 0);
+  for (;;) {
+    std::vector<int64_t> src(src_shape.size());
+    std::vector<int64_t> dst(dst_shape.size());
+    for (size_t d = 0; d < src.size(); ++d) src[d] = piece.src[d].start;
+    for (size_t d = 0; d < dst.size(); ++d) {
+      dst[d] = piece.dst[d].start + at[d];
+      if (piece.dims[d] < 0) continue;
+      const size_t walked = static_cast<size_t>(piece.dims[d]);
+      src[walked] = piece.src[walked].start + at[d] * piece.src[walked].step;
+    }
+    REQUIRE(map->emplace(Flat(dst, dst_shape), Flat(src, src_shape)).second);
+    size_t d = dst.size();
+    while (d > 0 && ++at[d - 1] == piece.dst[d - 1].length) at[--d] = 0;
+    if (d == 0) return;
+  }
+}
+
+// The number of pieces, after comparing all elements.
+size_t Check(const StridedView& src, const std::vector<int64_t>& src_shape, const StridedView& dst,
+             const std::vector<int64_t>& dst_shape) {
+  const auto pieces = CutCopy(src, src_shape, dst, dst_shape, 1000);
+  REQUIRE(pieces.has_value());
+  Map expected;
+  AddView(src, dst, 0, src.offset, dst.offset, &expected);
+  Map found;
+  for (const CopyPiece& piece : *pieces) AddPiece(piece, src_shape, dst_shape, &found);
+  CHECK(found == expected);
+  return pieces->size();
+}
+
+TEST_CASE("a block of rows into the middle of a param is one piece") {
+  CHECK(Check({12, {2, 6}, {6, 1}}, {4, 6}, {24, {2, 6}, {6, 1}}, {8, 6}) == 1);
+}
+
+TEST_CASE("a transposed block, with rows left out") {
+  CHECK(Check({1, {3, 2}, {1, 12}}, {4, 6}, {0, {3, 2}, {2, 1}}, {3, 2}) == 1);
+}
+
+TEST_CASE("an expert of a stack, and a dim of one element") {
+  CHECK(Check({0, {4, 6}, {6, 1}}, {4, 6}, {48, {4, 6}, {6, 1}}, {3, 4, 6}) == 1);
+  CHECK(Check({5, {1, 6}, {9, 6}}, {6, 6}, {0, {1, 6}, {1, 1}}, {6}) == 1);
+}
+
+TEST_CASE("a flat copy is cut where rows end") {
+  CHECK(Check({0, {24}, {1}}, {4, 6}, {0, {24}, {1}}, {24}) == 4);
+  CHECK(Check({0, {24}, {1}}, {4, 6}, {0, {24}, {1}}, {4, 6}) == 4);
+  CHECK(Check({3, {6}, {1}}, {4, 6}, {0, {6}, {1}}, {6}) == 2);
+}
+
+TEST_CASE("one element for many, and every second row of the param") {
+  CHECK(Check({7, {5}, {0}}, {4, 6}, {0, {5}, {1}}, {5}) == 5);
+  CHECK(Check({0, {2, 6}, {6, 1}}, {4, 6}, {0, {2, 6}, {12, 1}}, {4, 6}) == 2);
+}
+
+TEST_CASE("what cannot be cut") {
+  CHECK(!CutCopy({20, {6}, {1}}, {4, 6}, {0, {6}, {1}}, {6}, 10).has_value());   // leaves the tensor
+  CHECK(!CutCopy({0, {7}, {1}}, {4, 6}, {0, {7}, {1}}, {6}, 10).has_value());    // leaves the param
+  CHECK(!CutCopy({0, {24}, {1}}, {4, 6}, {0, {24}, {1}}, {24}, 3).has_value());  // 4 pieces
+  CHECK(!CutCopy({0, {6}, {1}}, {4, 6}, {0, {2, 3}, {3, 1}}, {6}, 10).has_value());
+  CHECK(!CutCopy({INT64_MAX, {2}, {1}}, {4, 6}, {0, {2}, {1}}, {6}, 10).has_value());
+  CHECK(!CutCopy({0, {3}, {INT64_MAX}}, {4, 6}, {0, {3}, {1}}, {6}, 10).has_value());
+  CHECK(CutCopy({0, {0, 6}, {6, 1}}, {4, 6}, {0, {0, 6}, {6, 1}}, {6}, 10)->empty());
+}
+
+}  // namespace
+}  // namespace reshard
