@@ -11,9 +11,8 @@ bool ReadExportHead(std::string_view format, ObjectReader* object, Diagnostics* 
   const JsonNode* said = object->Required("format", JsonNode::Kind::kString);
   const JsonNode* version = object->Required("version", JsonNode::Kind::kNumber);
   if (said != nullptr && said->text != format) {
-    diags->Error(
-        DiagnosticCode::kBadFormat, said->span,
-        "the format is '" + said->text + "', expected '" + std::string(format) + "'");
+    diags->Error(DiagnosticCode::kBadFormat, said->span,
+                 "the format is '" + said->text + "', expected '" + std::string(format) + "'");
     object->MarkBad();
   }
   if (version != nullptr && version->text != "1") {

@@ -129,15 +129,16 @@ std::string NameText(const JsonDoc& number) {
   return text;
 }
 
-JsonDoc EntryDoc(const ExplicitParam& first, const Form& form, const EvenShift& shift,
-                 const TensorTemplate& folded) {
+JsonDoc EntryDoc(const ExplicitParam& first, const std::string& ranks, const Form& form,
+                 const EvenShift& shift, const TensorTemplate& folded) {
   JsonDoc entry = JsonDoc::Object();
   if (!folded.loops.empty()) {
     JsonDoc loops = JsonDoc::Object();
     for (const TemplateLoop& loop : folded.loops) loops.Set(loop.variable, RangeDoc(loop.values));
     entry.Set("for", std::move(loops));
   }
-  entry.Set("param", folded.name)
+  entry.Set("ranks", ranks)
+      .Set("param", folded.name)
       .Set("dtype", DTypeText(form.dtype))
       .Set("shape", JsonDoc::Array(form.shape));
   JsonDoc pieces = JsonDoc::Array();
@@ -169,7 +170,7 @@ JsonDoc EntryDoc(const ExplicitParam& first, const Form& form, const EvenShift& 
 }
 
 // The entries of the members that shift evenly from the first; the others are left in `members`.
-void FoldOnce(const std::vector<ExplicitParam>& params, const Form& form,
+void FoldOnce(const std::vector<ExplicitParam>& params, const std::string& ranks, const Form& form,
               std::vector<Member>* members, std::vector<std::pair<size_t, JsonDoc>>* out) {
   EvenShift shift(members->front());
   std::vector<ModelTensor> taken;
@@ -186,14 +187,15 @@ void FoldOnce(const std::vector<ExplicitParam>& params, const Form& form,
   }
   for (const TensorTemplate& folded : FoldTensors(taken)) {
     const size_t first = param_of.at(folded.first_name);
-    out->emplace_back(first, EntryDoc(params[first], form, shift, folded));
+    out->emplace_back(first, EntryDoc(params[first], ranks, form, shift, folded));
   }
   *members = std::move(left);
 }
 
 }  // namespace
 
-std::vector<JsonDoc> FoldParams(const std::vector<ExplicitParam>& params) {
+std::vector<JsonDoc> FoldParams(const std::vector<ExplicitParam>& params,
+                                const std::string& ranks) {
   std::map<Form, std::vector<Member>> groups;
   for (size_t i = 0; i < params.size(); ++i) {
     auto [form, member] = Describe(params[i], i);
@@ -203,7 +205,7 @@ std::vector<JsonDoc> FoldParams(const std::vector<ExplicitParam>& params) {
   for (auto& [form, members] : groups) {
     std::sort(members.begin(), members.end(),
               [](const Member& a, const Member& b) { return a.indices < b.indices; });
-    while (!members.empty()) FoldOnce(params, form, &members, &made);
+    while (!members.empty()) FoldOnce(params, ranks, form, &members, &made);
   }
   std::sort(made.begin(), made.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -26,8 +26,8 @@ struct ExplicitParam {
   std::vector<ExplicitPiece> pieces;
 };
 
-// Entries of "explicit" without "ranks", in the order of their first params. Names are distinct.
-std::vector<JsonDoc> FoldParams(const std::vector<ExplicitParam>& params);
+// Entries of "explicit" of these `ranks`, in the order of their first params. Names are distinct.
+std::vector<JsonDoc> FoldParams(const std::vector<ExplicitParam>& params, const std::string& ranks);
 
 }  // namespace reshard
 

@@ -6,12 +6,16 @@ namespace reshard {
 namespace {
 
 ExplicitParam Rows(const std::string& name, const std::string& tensor, int64_t row) {
-  return {name, {2, 4}, DType::kBf16, true, {{tensor, {{{row, 2, 1}, {0, 4, 1}}, {{0, 2, 1}, {0, 4, 1}}, {0, 1}}}}};
+  return {name,
+          {2, 4},
+          DType::kBf16,
+          true,
+          {{tensor, {{{row, 2, 1}, {0, 4, 1}}, {{0, 2, 1}, {0, 4, 1}}, {0, 1}}}}};
 }
 
 std::vector<std::string> Lines(const std::vector<ExplicitParam>& params) {
   std::vector<std::string> lines;
-  for (const JsonDoc& entry : FoldParams(params)) lines.push_back(entry.Line());
+  for (const JsonDoc& entry : FoldParams(params, "7")) lines.push_back(entry.Line());
   return lines;
 }
 
@@ -19,13 +23,15 @@ TEST_CASE("params that shift evenly with the numbers of their names are one entr
   std::vector<ExplicitParam> params;
   for (int l = 0; l < 3; ++l) {
     const std::string number = std::to_string(l);
-    params.push_back(Rows("h." + number + ".w", "m." + std::to_string(2 * l + 1) + ".w", 4 + 8 * l));
+    params.push_back(
+        Rows("h." + number + ".w", "m." + std::to_string(2 * l + 1) + ".w", 4 + 8 * l));
   }
-  CHECK(Lines(params) ==
-        std::vector<std::string>{
-            R"({"for": {"i": "0..3"}, "param": "h.{i}.w", "dtype": "bf16", "shape": [2, 4], )"
-            R"("pieces": [{"t": "m.{2*i+1}.w", "src": [["8*i+4", 2], [0, 4]], )"
-            R"("dst": [[0, 2], [0, 4]]}]})"});
+  CHECK(
+      Lines(params) ==
+      std::vector<std::string>{
+          R"({"for": {"i": "0..3"}, "ranks": "7", "param": "h.{i}.w", "dtype": "bf16", "shape": [2, 4], )"
+          R"("pieces": [{"t": "m.{2*i+1}.w", "src": [["8*i+4", 2], [0, 4]], )"
+          R"("dst": [[0, 2], [0, 4]]}]})"});
 }
 
 TEST_CASE("one that does not is an entry of its own, where it came") {

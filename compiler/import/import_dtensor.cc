@@ -40,8 +40,7 @@ struct Export {
 bool ReadRanks(const JsonNode& node, size_t depth, const std::string& what, int64_t world,
                int64_t rank_base, Diagnostics* diags, JsonDoc* out) {
   if (depth == 0) {
-    const std::optional<int64_t> rank =
-        ReadInteger(node, "a rank of " + what, 0, world - 1, diags);
+    const std::optional<int64_t> rank = ReadInteger(node, "a rank of " + what, 0, world - 1, diags);
     if (rank) *out = JsonDoc(*rank + rank_base);
     return rank.has_value();
   }
@@ -55,8 +54,7 @@ bool ReadRanks(const JsonNode& node, size_t depth, const std::string& what, int6
   return true;
 }
 
-bool ReadMesh(const JsonMember& member, const ExportedSide& side, Diagnostics* diags,
-              Export* out) {
+bool ReadMesh(const JsonMember& member, const ExportedSide& side, Diagnostics* diags, Export* out) {
   const std::string what = "the mesh '" + member.key + "'";
   ObjectReader object(member.value, what, diags);
   const JsonNode* names = object.Required("dim_names", JsonNode::Kind::kArray);
@@ -111,8 +109,8 @@ bool ReadTensor(const JsonNode& node, const std::map<std::string, size_t>& axes_
   if (placements->items.size() != axes->second) {
     diags->Error(DiagnosticCode::kBadPlacement, placements->span,
                  what + " has " + std::to_string(placements->items.size()) +
-                     " placements, expected one for each of the " +
-                     std::to_string(axes->second) + " dims of '" + mesh->text + "'");
+                     " placements, expected one for each of the " + std::to_string(axes->second) +
+                     " dims of '" + mesh->text + "'");
     return false;
   }
   for (const JsonNode& placement : placements->items) {

@@ -20,8 +20,8 @@ struct ExportedSide {
 };
 
 // Returns false after at least one error was reported.
-[[nodiscard]] bool ImportDtensor(const JsonNode& root, const ExportedSide& side,
-                                 Diagnostics* diags, JsonDoc* out);
+[[nodiscard]] bool ImportDtensor(const JsonNode& root, const ExportedSide& side, Diagnostics* diags,
+                                 JsonDoc* out);
 
 }  // namespace reshard
 

@@ -59,12 +59,18 @@ class Importer {
     std::map<std::string, size_t> param_of;
     for (size_t i = 0; i < made.params.size(); ++i) param_of[made.params[i].name] = i;
     written_.assign(made.params.size(), {});
-    for (const JsonNode& copy : copies->items) ok &= ReadCopy(copy, param_of, &made);
+    for (const JsonNode& copy : copies->items) {
+      ok &= ReadCopy(copy, param_of, &made);
+      if (too_many_) return false;
+    }
     if (!ok) return false;
     for (ExplicitParam& param : made.params) SetCovered(&param);
     recordings_.push_back(std::move(made));
     return true;
   }
+
+  // The limit of pieces was reached: nothing more is read.
+  bool too_many() const { return too_many_; }
 
   JsonDoc Layout() const {
     JsonDoc layout = JsonDoc::Object();
@@ -83,8 +89,7 @@ class Importer {
     mesh.Set("axes", JsonDoc::Array().Add("rank")).Set("ranks", JsonDoc::Array(ranks));
     JsonDoc entries = JsonDoc::Array();
     for (const Recording& recording : recordings_) {
-      for (JsonDoc& entry : FoldParams(recording.params)) {
-        entry.Set("ranks", RanksText(recording.ranks));
+      for (JsonDoc& entry : FoldParams(recording.params, RanksText(recording.ranks))) {
         entries.Add(std::move(entry));
       }
     }
@@ -155,8 +160,7 @@ class Importer {
   }
 
   bool ReadTensor(const JsonMember& member) {
-    const std::optional<ModelTensor> tensor =
-        ReadEntry(member, "the tensor '" + member.key + "'");
+    const std::optional<ModelTensor> tensor = ReadEntry(member, "the tensor '" + member.key + "'");
     return tensor && AddTensor(*tensor);
   }
 
@@ -224,24 +228,29 @@ class Importer {
       return false;
     }
     if (from.shape != to.shape) {
-      diags_->Error(DiagnosticCode::kShapeMismatch, node.span,
-                    "the views of '" + tensor.name + "' and '" + param.name +
-                        "' have different shapes");
+      diags_->Error(
+          DiagnosticCode::kShapeMismatch, node.span,
+          "the views of '" + tensor.name + "' and '" + param.name + "' have different shapes");
       return false;
     }
-    const std::optional<std::vector<CopyPiece>> pieces =
+    const CutResult cut =
         CutCopy(from, tensor.shape, to, param.shape, options_.max_pieces - piece_count_);
-    if (!pieces) {
+    if (cut.error == CutError::kTooMany) {
+      too_many_ = true;
+      diags_->Error(DiagnosticCode::kTooManyPieces, node.span,
+                    "the copies up to here are more than " + std::to_string(options_.max_pieces) +
+                        " boxes (--max-pieces)");
+      return false;
+    }
+    if (cut.error != CutError::kNone) {
       diags_->Error(DiagnosticCode::kBadPiece, node.span,
                     "the copy of '" + tensor.name + "' to '" + param.name +
-                        "' leaves a tensor, is no union of boxes, or needs more than the " +
-                        std::to_string(options_.max_pieces) +
-                        " pieces that --max-pieces allows in all");
+                        "' leaves one of them, or is no union of boxes");
       return false;
     }
-    piece_count_ += static_cast<int64_t>(pieces->size());
+    piece_count_ += static_cast<int64_t>(cut.pieces.size());
     used_.insert(tensor.name);
-    for (const CopyPiece& piece : *pieces) {
+    for (const CopyPiece& piece : cut.pieces) {
       // Loading a tensor again leaves what was loaded last.
       std::vector<int64_t> where;
       for (const CopyRun& run : piece.dst) where.insert(where.end(), {run.start, run.length});
@@ -264,8 +273,7 @@ class Importer {
       for (const CopyRun& run : piece.box.dst) count *= run.length;
       elements += count;
     }
-    param->covered =
-        elements >= CheckedProduct(std::span<const int64_t>(param->shape)).value_or(0);
+    param->covered = elements >= CheckedProduct(std::span<const int64_t>(param->shape)).value_or(0);
   }
 
   static std::string RanksText(const std::vector<int64_t>& ranks) {
@@ -291,6 +299,7 @@ class Importer {
   // Of the file that is read, per param: the piece at each destination box.
   std::vector<std::map<std::vector<int64_t>, size_t>> written_;
   int64_t piece_count_ = 0;
+  bool too_many_ = false;
 };
 
 }  // namespace
@@ -300,7 +309,10 @@ bool ImportRecordedCopies(const std::vector<JsonNode>& files, const JsonNode* sh
   Importer importer(options, diags);
   if (shapes != nullptr && !importer.ReadShapes(*shapes)) return false;
   bool ok = true;
-  for (const JsonNode& file : files) ok &= importer.Read(file);
+  for (const JsonNode& file : files) {
+    ok &= importer.Read(file);
+    if (importer.too_many()) break;
+  }
   if (!ok) return false;
   *out = importer.Layout();
   return true;

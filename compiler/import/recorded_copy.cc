@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
+#include <utility>
 
 #include "runtime/base/checked_math.h"
 
@@ -22,7 +24,7 @@ class CopyCutter {
              int64_t max_pieces)
       : src_(src_shape), dst_(dst_shape), max_pieces_(max_pieces) {}
 
-  // Says the walks from the last to the first; false when there would be too many pieces.
+  // Says the walks from the last to the first; false after an error.
   bool Cut(std::vector<Walk> walks, int64_t src_offset, int64_t dst_offset) {
     while (!walks.empty() && walks.back().extent == 1) walks.pop_back();
     if (walks.empty()) return Emit(src_offset, dst_offset);
@@ -30,12 +32,12 @@ class CopyCutter {
     walks.pop_back();
     const std::optional<size_t> from = DimOf(src_, walk.src_stride);
     const std::optional<size_t> to = DimOf(dst_, walk.dst_stride);
-    if (from && to && !src_.used[*from] && !dst_.used[*to] &&
-        walk.dst_stride == dst_.stride[*to]) {
+    if (from && to && !src_.used[*from] && !dst_.used[*to] && walk.dst_stride == dst_.stride[*to]) {
       const int64_t fits = std::min(Fits(src_, *from, src_offset, walk.src_stride),
                                     Fits(dst_, *to, dst_offset, walk.dst_stride));
       const int64_t inner = Largest(walk.extent, fits);
-      if (inner > 1) return Follow(std::move(walks), walk, inner, {*from, *to}, src_offset, dst_offset);
+      if (inner > 1)
+        return Follow(std::move(walks), walk, inner, {*from, *to}, src_offset, dst_offset);
     }
     for (int64_t i = 0; i < walk.extent; ++i) {
       if (!Cut(walks, src_offset + i * walk.src_stride, dst_offset + i * walk.dst_stride)) {
@@ -46,6 +48,7 @@ class CopyCutter {
   }
 
   std::vector<CopyPiece> Take() { return std::move(pieces_); }
+  CutError error() const { return error_; }
 
  private:
   struct Tensor {
@@ -128,7 +131,10 @@ class CopyCutter {
   }
 
   bool Emit(int64_t src_offset, int64_t dst_offset) {
-    if (static_cast<int64_t>(pieces_.size()) >= max_pieces_) return false;
+    if (static_cast<int64_t>(pieces_.size()) >= max_pieces_) {
+      error_ = CutError::kTooMany;
+      return false;
+    }
     CopyPiece piece = {RunsAt(src_, src_offset), RunsAt(dst_, dst_offset),
                        std::vector<int64_t>(dst_.shape.size(), -1)};
     for (const Dims& pair : pairs_) piece.dims[pair.dst] = static_cast<int64_t>(pair.src);
@@ -138,6 +144,7 @@ class CopyCutter {
       const CopyRun& to = piece.dst[pair.dst];
       if (from.start + (from.length - 1) * from.step >= src_.shape[pair.src] ||
           to.start + to.length > dst_.shape[pair.dst]) {
+        error_ = CutError::kNoBoxes;
         return false;
       }
     }
@@ -150,6 +157,7 @@ class CopyCutter {
   int64_t max_pieces_ = 0;
   std::vector<Dims> pairs_;
   std::vector<CopyPiece> pieces_;
+  CutError error_ = CutError::kNone;
 };
 
 // Every element of the view lies in a tensor of so many elements.
@@ -169,26 +177,22 @@ bool LiesInside(const StridedView& view, const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-std::optional<std::vector<CopyPiece>> CutCopy(const StridedView& src,
-                                              const std::vector<int64_t>& src_shape,
-                                              const StridedView& dst,
-                                              const std::vector<int64_t>& dst_shape,
-                                              int64_t max_pieces) {
+CutResult CutCopy(const StridedView& src, const std::vector<int64_t>& src_shape,
+                  const StridedView& dst, const std::vector<int64_t>& dst_shape,
+                  int64_t max_pieces) {
   if (src.shape != dst.shape || src.stride.size() != src.shape.size() ||
       dst.stride.size() != dst.shape.size()) {
-    return std::nullopt;
+    return {CutError::kNoBoxes, {}};
   }
-  if (std::find(src.shape.begin(), src.shape.end(), 0) != src.shape.end()) {
-    return std::vector<CopyPiece>();
-  }
-  if (!LiesInside(src, src_shape) || !LiesInside(dst, dst_shape)) return std::nullopt;
+  if (std::find(src.shape.begin(), src.shape.end(), 0) != src.shape.end()) return {};
+  if (!LiesInside(src, src_shape) || !LiesInside(dst, dst_shape)) return {CutError::kNoBoxes, {}};
   std::vector<Walk> walks;
   for (size_t d = 0; d < src.shape.size(); ++d) {
     walks.push_back({src.shape[d], src.stride[d], dst.stride[d]});
   }
   CopyCutter cutter(src_shape, dst_shape, max_pieces);
-  if (!cutter.Cut(std::move(walks), src.offset, dst.offset)) return std::nullopt;
-  return cutter.Take();
+  if (!cutter.Cut(std::move(walks), src.offset, dst.offset)) return {cutter.error(), {}};
+  return {CutError::kNone, cutter.Take()};
 }
 
 }  // namespace reshard

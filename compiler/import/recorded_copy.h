@@ -4,7 +4,6 @@
 #define RESHARD_COMPILER_IMPORT_RECORDED_COPY_H_
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 namespace reshard {
@@ -29,14 +28,21 @@ struct CopyPiece {
   std::vector<int64_t> dims;  // per dim of the param: the tensor's dim that it walks along, or -1
 };
 
-// Cuts the copy into pieces, in the order of the views. Both views have one shape and every element
-// lies inside the row-major tensors of `src_shape` and `dst_shape`; nullopt where that is not so,
-// where an element count overflows, or where more than `max_pieces` would be needed.
-std::optional<std::vector<CopyPiece>> CutCopy(const StridedView& src,
-                                              const std::vector<int64_t>& src_shape,
-                                              const StridedView& dst,
-                                              const std::vector<int64_t>& dst_shape,
-                                              int64_t max_pieces);
+enum class CutError : uint8_t {
+  kNone,
+  kNoBoxes,  // the views' shapes differ, an element lies outside, or steps leave a dim midway
+  kTooMany,  // more pieces than allowed
+};
+
+struct CutResult {
+  CutError error = CutError::kNone;
+  std::vector<CopyPiece> pieces;  // in the order of the views; empty after an error
+};
+
+// Cuts the copy between row-major tensors of `src_shape` and `dst_shape` into at most `max_pieces`.
+CutResult CutCopy(const StridedView& src, const std::vector<int64_t>& src_shape,
+                  const StridedView& dst, const std::vector<int64_t>& dst_shape,
+                  int64_t max_pieces);
 
 }  // namespace reshard
 

@@ -52,14 +52,14 @@ void AddPiece(const CopyPiece& piece, const std::vector<int64_t>& src_shape,
 // The number of pieces, after comparing all elements.
 size_t Check(const StridedView& src, const std::vector<int64_t>& src_shape, const StridedView& dst,
              const std::vector<int64_t>& dst_shape) {
-  const auto pieces = CutCopy(src, src_shape, dst, dst_shape, 1000);
-  REQUIRE(pieces.has_value());
+  const CutResult cut = CutCopy(src, src_shape, dst, dst_shape, 1000);
+  REQUIRE(cut.error == CutError::kNone);
   Map expected;
   AddView(src, dst, 0, src.offset, dst.offset, &expected);
   Map found;
-  for (const CopyPiece& piece : *pieces) AddPiece(piece, src_shape, dst_shape, &found);
+  for (const CopyPiece& piece : cut.pieces) AddPiece(piece, src_shape, dst_shape, &found);
   CHECK(found == expected);
-  return pieces->size();
+  return cut.pieces.size();
 }
 
 TEST_CASE("a block of rows into the middle of a param is one piece") {
@@ -86,14 +86,20 @@ TEST_CASE("one element for many, and every second row of the param") {
   CHECK(Check({0, {2, 6}, {6, 1}}, {4, 6}, {0, {2, 6}, {12, 1}}, {4, 6}) == 2);
 }
 
+CutError ErrorOf(const StridedView& src, const StridedView& dst, int64_t max_pieces = 10) {
+  return CutCopy(src, {4, 6}, dst, {24}, max_pieces).error;
+}
+
 TEST_CASE("what cannot be cut") {
-  CHECK(!CutCopy({20, {6}, {1}}, {4, 6}, {0, {6}, {1}}, {6}, 10).has_value());   // leaves the tensor
-  CHECK(!CutCopy({0, {7}, {1}}, {4, 6}, {0, {7}, {1}}, {6}, 10).has_value());    // leaves the param
-  CHECK(!CutCopy({0, {24}, {1}}, {4, 6}, {0, {24}, {1}}, {24}, 3).has_value());  // 4 pieces
-  CHECK(!CutCopy({0, {6}, {1}}, {4, 6}, {0, {2, 3}, {3, 1}}, {6}, 10).has_value());
-  CHECK(!CutCopy({INT64_MAX, {2}, {1}}, {4, 6}, {0, {2}, {1}}, {6}, 10).has_value());
-  CHECK(!CutCopy({0, {3}, {INT64_MAX}}, {4, 6}, {0, {3}, {1}}, {6}, 10).has_value());
-  CHECK(CutCopy({0, {0, 6}, {6, 1}}, {4, 6}, {0, {0, 6}, {6, 1}}, {6}, 10)->empty());
+  const StridedView all = {0, {24}, {1}};
+  CHECK(ErrorOf(all, all) == CutError::kNone);
+  CHECK(ErrorOf(all, all, 3) == CutError::kTooMany);                    // 4 pieces
+  CHECK(ErrorOf({20, {6}, {1}}, {0, {6}, {1}}) == CutError::kNoBoxes);  // leaves the tensor
+  CHECK(ErrorOf({0, {7}, {1}}, {20, {7}, {1}}) == CutError::kNoBoxes);  // leaves the param
+  CHECK(ErrorOf({0, {6}, {1}}, {0, {2, 3}, {3, 1}}) == CutError::kNoBoxes);
+  CHECK(ErrorOf({INT64_MAX, {2}, {1}}, {0, {2}, {1}}) == CutError::kNoBoxes);
+  CHECK(ErrorOf({0, {3}, {INT64_MAX}}, {0, {3}, {1}}) == CutError::kNoBoxes);
+  CHECK(CutCopy({0, {0, 6}, {6, 1}}, {4, 6}, {0, {0, 6}, {6, 1}}, {24}, 10).pieces.empty());
 }
 
 }  // namespace
