@@ -1,5 +1,6 @@
 #include "compiler/import/recorded_copy.h"
 
+#include <cstddef>
 #include <map>
 #include <utility>
 
