@@ -78,6 +78,9 @@ ExitCode RunImport(const ImportArgs& args, FileSystem& files, std::ostream& out,
   const bool ok = args.run(&run);
   run.diags.Print(run.sources, args.max_errors, err);
   if (ok) {
+    // Where the document itself goes to standard output, nothing else does.
+    std::erase_if(run.written, [](const WrittenFile& file) { return file.path == "-"; });
+    if (run.written.empty()) return ExitCode::kYes;
     (args.json ? PrintJson : PrintText)(run.written, out);
     return ExitCode::kYes;
   }

@@ -30,7 +30,9 @@ bool WriteDocFile(const std::string& path, const JsonDoc& doc, ImportRun* run) {
 bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& layouts,
                          ImportRun* run) {
   std::vector<InputFile> files;
-  for (const auto& [path, doc] : layouts) files.push_back({ShownPath(path), PrintDoc(doc)});
+  for (const auto& [path, doc] : layouts) {
+    files.push_back({path == "-" ? "<stdout>" : ShownPath(path), PrintDoc(doc)});
+  }
   std::vector<LayoutSpec> specs;
   if (!ReadLayouts(std::move(files), &run->diags, &run->sources, &specs)) return false;
   const LayoutSpec* source = nullptr;

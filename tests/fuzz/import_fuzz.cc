@@ -15,8 +15,10 @@
 #include "compiler/frontend/json_node.h"
 #include "compiler/frontend/layout_spec.h"
 #include "compiler/frontend/topo_spec.h"
+#include "compiler/import/import_dtensor.h"
 #include "compiler/import/import_hf.h"
 #include "compiler/import/import_m2n.h"
+#include "compiler/import/import_recorded_copies.h"
 #include "compiler/import/parallel_spec.h"
 #include "compiler/import/safetensors_header.h"
 #include "runtime/base/check.h"
@@ -38,7 +40,10 @@ class ImportInput {
   }
 
   void Run() {
-    const bool ok = parts_[0] == "m2n" ? RunM2n() : RunSafetensors();
+    const bool ok = parts_[0] == "m2n"               ? RunM2n()
+                    : parts_[0] == "dtensor"         ? RunDtensor()
+                    : parts_[0] == "recorded-copies" ? RunRecordedCopies()
+                                                     : RunSafetensors();
     RESHARD_CHECK(ok != diags_.has_errors(), "a failure without an error, or the reverse");
     std::ostringstream out;
     diags_.Print(sources_, 20, out);
@@ -77,6 +82,26 @@ class ImportInput {
     TopoSpec spec;
     const JsonNode root = ReadAgain(job.topo, &sources, &diags);
     RESHARD_CHECK(ReadTopoSpec(root, &diags, &spec), "a document is no topology");
+    return true;
+  }
+
+  bool RunDtensor() {
+    JsonNode root;
+    JsonDoc layout = JsonDoc::Object();
+    if (!Read(1, &root) || !ImportDtensor(root, {}, &diags_, &layout)) return false;
+    CheckLayout(layout);
+    return true;
+  }
+
+  bool RunRecordedCopies() {
+    std::vector<JsonNode> files(1);
+    JsonDoc layout = JsonDoc::Object();
+    const RecordedCopiesOptions options = {.max_pieces = 1000};
+    if (!Read(1, &files[0]) ||
+        !ImportRecordedCopies(files, nullptr, options, &diags_, &layout)) {
+      return false;
+    }
+    CheckLayout(layout);
     return true;
   }
 
