@@ -15,7 +15,6 @@ class MpiConformanceTest(unittest.TestCase):
     def setUp(self):
         why = mpi_job.missing(SUITE)
         if why:
-            print("SKIPPED: mpi conformance: %s" % why)
             self.skipTest(why)
 
     def check(self, memory, groups, options):

@@ -17,7 +17,6 @@ class MpiFailureTest(unittest.TestCase):
     def setUp(self):
         why = mpi_job.missing(PROGRAM)
         if why:
-            print("SKIPPED: mpi failures: %s" % why)
             self.skipTest(why)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -46,7 +46,6 @@ class MpiLinkTest(unittest.TestCase):
     def setUp(self):
         why = mpi_job.missing(PROGRAM) or network_lab.missing()
         if why:
-            print("SKIPPED: mpi link: %s" % why)
             self.skipTest(why)
 
     def test_both_sides_of_a_cut_come_back_with_an_error(self):

@@ -18,7 +18,6 @@ class MpiRunTest(unittest.TestCase):
         # The suite is built where MPI is; the program itself always.
         why = mpi_job.missing(SUITE)
         if why:
-            print("SKIPPED: reshard-run with mpi: %s" % why)
             self.skipTest(why)
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)

@@ -17,7 +17,6 @@ class NetworkBenchTest(unittest.TestCase):
     def setUp(self):
         why = bench.missing()
         if why:
-            print("SKIPPED: bench network: %s" % why)
             self.skipTest(why)
 
     def test_every_scheme_is_right_and_the_counters_tell_them_apart(self):

@@ -9,6 +9,9 @@ import os
 import shutil
 import subprocess
 
+# Where ip and tc are, also for users who do not look there.
+os.environ["PATH"] += ":/usr/sbin:/sbin"
+
 # Shaping holds a rate to about one percent of what TCP can make of it.
 PAYLOAD = 479.3 / 500
 
