@@ -82,7 +82,9 @@ void PrintJson(const PlanFile& file, const VerifyReport& report, const InputsRep
   json["root_digest"] = ToHex(file.loaded.root_digest);
   json["predicted_ns"] = plan.header.totals.predicted_ns;
   json["bound_ns"] = plan.header.totals.bound_ns;
-  json["binding_cut"] = plan.cuts.empty() ? "" : DescribeCut(plan, plan.cuts.front());
+  const PlanSummary summary = Summarize(plan);
+  json["binding_cut"] = summary.binding_cut;
+  json["busiest_ns"] = summary.busiest_ns;
   if (inputs != nullptr) json["inputs_compared"] = inputs->Coverage();
   json["violations"] = ViolationsJson(report, inputs);
   out << json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << "\n";
@@ -97,8 +99,10 @@ void PrintText(const PlanFile& file, const InputsReport* inputs, std::ostream& o
       << FormatBinary(totals.max_staging_bytes) << " of staging\n";
   out << "time " << FormatNanoseconds(totals.predicted_ns);
   if (totals.bound_ns > 0) {
-    out << ", bound " << FormatNanoseconds(totals.bound_ns) << " ("
-        << DescribeCut(plan, plan.cuts.front()) << ")";
+    const PlanSummary summary = Summarize(plan);
+    out << ", bound " << FormatNanoseconds(totals.bound_ns) << " (" << summary.binding_cut
+        << "), ratio " << FormatRatio(summary.ratio) << ", balance "
+        << FormatRatio(summary.balance);
   }
   out << "\n";
   if (inputs != nullptr) out << "equal to the inputs: " << inputs->Coverage() << " compared\n";

@@ -47,7 +47,7 @@ PlanSite MakeSite(const Topology& topology, const RankSite& from, const UsedIds&
 
 }  // namespace
 
-std::vector<uint32_t> FillTopology(const Topology& topology, Plan* plan) {
+TopologyNumbers FillTopology(const Topology& topology, Plan* plan) {
   UsedIds domains(topology.domains.size());
   UsedIds nics(topology.nics.size());
   UsedIds groups(topology.groups.size());
@@ -80,7 +80,7 @@ std::vector<uint32_t> FillTopology(const Topology& topology, Plan* plan) {
   }
   plan->fabric = {topology.rails, topology.fabric_bytes_per_s, topology.latency_ns,
                   topology.cross_rail_latency_ns, topology.cross_group_latency_ns};
-  return domains.Take();
+  return {domains.Take(), groups.Take()};
 }
 
 }  // namespace reshard

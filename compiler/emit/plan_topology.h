@@ -10,11 +10,15 @@
 
 namespace reshard {
 
+// The plan's number of each domain and group of the topology; kNoId where it is left out.
+struct TopologyNumbers {
+  std::vector<uint32_t> domains, groups;
+};
+
 // Fills `plan`'s nics, domains, groups, sites and fabric, all empty before: every site of the
 // domains in which one of plan->ranks lives, as a domain's capacity is that of all its NICs. All of
-// plan->ranks have a site. Returns the plan's number of each domain of the topology; kNoId where it
-// is left out.
-std::vector<uint32_t> FillTopology(const Topology& topology, Plan* plan);
+// plan->ranks have a site. Returns the plan's numbers.
+TopologyNumbers FillTopology(const Topology& topology, Plan* plan);
 
 }  // namespace reshard
 

@@ -139,7 +139,7 @@ void BuildTopology(const Plan& plan, FlatBufferBuilder* fbb) {
   std::vector<Offset<fb::Cut>> cuts;
   for (const PlanCut& cut : plan.cuts) {
     cuts.push_back(fb::CreateCut(*fbb, static_cast<uint8_t>(cut.kind),
-                                 fbb->CreateVector(cut.domains), cut.bytes, cut.bytes_per_s));
+                                 fbb->CreateVector(cut.members), cut.bytes, cut.bytes_per_s));
   }
   std::vector<std::string> node_names;
   const auto sites = Sites(plan, &node_names, fbb);

@@ -165,14 +165,16 @@ class Maker {
         "a schedule's injects and slots are sorted by rank, of ranks that store something");
   }
 
-  void AddCuts(const std::vector<uint32_t>& domains) {
+  void AddCuts(const TopologyNumbers& numbers) {
     for (const CutWitness& from : in_.routing->witnesses) {
-      PlanCut to;
-      to.kind =
-          from.kind == CutWitness::Kind::kIngress ? PlanCutKind::kIngress : PlanCutKind::kInjection;
-      for (const DomainId domain : from.domains) to.domains.push_back(domains[domain]);
-      to.bytes = from.bytes;
-      to.bytes_per_s = from.bytes_per_s;
+      PlanCut to{from.kind, from.members, from.bytes, from.bytes_per_s};
+      for (uint32_t& member : to.members) {
+        const CutMembers what = FactsOf(from.kind).members;
+        if (what == CutMembers::kDomains) member = numbers.domains[member];
+        if (what == CutMembers::kGroups) member = numbers.groups[member];
+      }
+      // Groups that only domains without weights join are not in the plan.
+      if (std::count(to.members.begin(), to.members.end(), kNoId) > 0) continue;
       plan_.cuts.push_back(std::move(to));
     }
   }

@@ -47,9 +47,9 @@ struct ToyInputs {
     }
     for (Rank r = 2; r < 6; ++r) schedule.slots.push_back({r, 256, 0});
     schedule.round_count = 2;
-    routing.witnesses = {{CutWitness::Kind::kInjection, {1}, 256, 2'000'000'000},
-                         {CutWitness::Kind::kIngress, {2}, 128, 2'000'000'000},
-                         {CutWitness::Kind::kIngress, {3}, 128, 2'000'000'000}};
+    routing.witnesses = {{PlanCutKind::kInjection, {1}, 256, 2'000'000'000},
+                         {PlanCutKind::kIngress, {2}, 128, 2'000'000'000},
+                         {PlanCutKind::kIngress, {3}, 128, 2'000'000'000}};
   }
 
   static void AddFamily(Layout* layout, const std::string& name, const RankList& ranks,
@@ -136,7 +136,7 @@ TEST_CASE("the passes' results become the plan that was written by hand") {
   CHECK(plan.sites.size() == 6);
   CHECK(plan.groups.empty());
   CHECK(plan.nics[0].name == "train0/nic0");
-  CHECK(plan.cuts[0].domains == std::vector<uint32_t>{0});
+  CHECK(plan.cuts[0].members == std::vector<uint32_t>{0});
   // The prediction counts the cost of a round, which the plan written by hand leaves out.
   CHECK(plan.header.totals.predicted_ns > want.header.totals.predicted_ns);
   plan.header.totals.predicted_ns = want.header.totals.predicted_ns;
@@ -164,7 +164,7 @@ TEST_CASE("fills, second names, external params and a relay's rank are kept") {
   CHECK(plan.ranks[6].recv_slot_bytes == 256);
   CHECK(plan.domains[0].name == "other");
   CHECK(plan.sites.size() == 8);
-  CHECK(plan.cuts[0].domains == std::vector<uint32_t>{1});
+  CHECK(plan.cuts[0].members == std::vector<uint32_t>{1});
   CHECK(plan.families[3].shares == destination.families[1].shares);
   CHECK(plan.families[6].external);
   CHECK(plan.rank_sets[plan.families[6].rank_set] == RankList{2, 4});

@@ -188,11 +188,18 @@ class Canonicalizer {
   void AddCuts() {
     std::vector<std::string>* items = Section("cuts");
     for (const PlanCut& cut : plan_.cuts) {
-      const auto& [kind, domains, bytes, rate] = cut;
+      const auto& [kind, members, bytes, rate] = cut;
       std::string line = items->empty() ? "binding cut " : "cut ";
-      line += kind == PlanCutKind::kIngress ? "ingress" : "injection";
+      line += FactsOf(kind).text;
       std::vector<std::string> names;
-      for (const uint32_t domain : domains) names.push_back("domain " + domains_[domain]);
+      for (const uint32_t member : members) {
+        switch (FactsOf(kind).members) {
+          case CutMembers::kNothing: break;
+          case CutMembers::kDomains: names.push_back("domain " + domains_[member]); break;
+          case CutMembers::kGroups: names.push_back("group " + groups_[member]); break;
+          case CutMembers::kRanks: names.push_back("rank " + Text(member)); break;
+        }
+      }
       items->push_back(
           Item(line + " bytes " + Text(bytes) + " bytes_per_s " + Text(rate), std::move(names)));
     }

@@ -49,7 +49,11 @@ Plan Renumbered(Plan plan) {
     for (uint32_t& nic : site.nics) nic = nics[nic];
   }
   for (PlanCut& cut : plan.cuts) {
-    for (uint32_t& domain : cut.domains) domain = domains[domain];
+    const CutMembers what = FactsOf(cut.kind).members;
+    for (uint32_t& member : cut.members) {
+      if (what == CutMembers::kDomains) member = domains[member];
+      if (what == CutMembers::kGroups) member = groups[member];
+    }
   }
   for (PlanPlace& place : plan.places) {
     place.super = supers[place.super];
@@ -131,7 +135,7 @@ std::vector<std::pair<const char*, std::function<void(Plan*)>>> Changes() {
       CHANGE(++p->fabric.cross_group_latency_ns),
       CHANGE(p->cuts.at(0).kind = p->cuts[0].kind == PlanCutKind::kIngress ? PlanCutKind::kInjection
                                                                            : PlanCutKind::kIngress),
-      CHANGE(p->cuts.at(0).domains.pop_back()),
+      CHANGE(p->cuts.at(0).members.pop_back()),
       CHANGE(++p->cuts.at(0).bytes),
       CHANGE(++p->cuts.at(0).bytes_per_s),
       CHANGE(++p->places[0].base_bytes),

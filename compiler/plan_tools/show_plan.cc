@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/plan_tools/describe_cut.h"
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/loads.h"
 #include "compiler/plan_tools/summary.h"
@@ -48,6 +49,42 @@ void PrintDomains(const Plan& plan, const PlanLoads& loads, const TextStyle& sty
                FormatBytes(domain.network.send_bytes)});
   }
   table.Print(style, out);
+}
+
+// The tightest cut of each kind; the plan has them by tightness.
+std::vector<const PlanCut*> TightestCuts(const Plan& plan) {
+  std::vector<const PlanCut*> tightest;
+  std::vector<bool> seen(kCutKinds.size(), false);
+  for (const PlanCut& cut : plan.cuts) {
+    if (!seen[static_cast<size_t>(cut.kind)]) tightest.push_back(&cut);
+    seen[static_cast<size_t>(cut.kind)] = true;
+  }
+  return tightest;
+}
+
+void PrintCuts(const Plan& plan, const TextStyle& style, std::ostream& out) {
+  if (plan.cuts.empty()) return;
+  PrintTitle(style, "cuts that no schedule can beat, the tightest of each kind", out);
+  TextTable table({"kind", ">at least", "cut"});
+  for (const PlanCut* cut : TightestCuts(plan)) {
+    table.Add({std::string(FactsOf(cut->kind).text), FormatNanoseconds(CutNs(*cut)),
+               DescribeCut(plan, *cut)});
+  }
+  table.Print(style, out);
+}
+
+void WriteCuts(const Plan& plan, JsonWriter* json) {
+  json->BeginArray("cuts");
+  for (const PlanCut* cut : TightestCuts(plan)) {
+    json->BeginObject();
+    json->Field("kind", FactsOf(cut->kind).text);
+    json->Field("ns", CutNs(*cut));
+    json->Field("bytes", cut->bytes);
+    json->Field("bytes_per_s", cut->bytes_per_s);
+    json->Field("text", DescribeCut(plan, *cut));
+    json->End();
+  }
+  json->End();
 }
 
 void PrintNics(const Plan& plan, const PlanLoads& loads, const TextStyle& style,
@@ -157,6 +194,7 @@ void ShowPlanText(const LoadedPlan& loaded, int64_t plan_bytes, const TextStyle&
   const Plan& plan = loaded.plan;
   const PlanLoads loads = ComputeLoads(plan);
   PrintSummary(plan, Summarize(plan), plan_bytes, style, out);
+  PrintCuts(plan, style, out);
   PrintDomains(plan, loads, style, out);
   PrintNics(plan, loads, style, out);
   PrintClasses(plan, style, out);
@@ -170,6 +208,7 @@ void ShowPlanJson(const LoadedPlan& loaded, int64_t plan_bytes, std::ostream& ou
   json.BeginObject();
   json.Field("schema", "reshardc-show/1");
   WriteSummary(plan, Summarize(plan), plan_bytes, &json);
+  WriteCuts(plan, &json);
   WriteLoads(plan, ComputeLoads(plan), &json);
   json.BeginObject("options");
   for (const auto& [name, value] : plan.header.options) json.Field(name, value);

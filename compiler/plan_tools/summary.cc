@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/plan_tools/describe_cut.h"
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/loads.h"
 #include "compiler/plan_tools/units.h"
@@ -18,45 +19,24 @@ int64_t Product(const std::vector<int64_t>& extents) {
   return product;
 }
 
-// The NICs that the ranks of `domains` use.
-std::set<uint32_t> NicsOf(const Plan& plan, const std::vector<uint32_t>& domains) {
-  std::set<uint32_t> nics;
-  for (const PlanSite& site : plan.sites) {
-    if (std::find(domains.begin(), domains.end(), site.domain) == domains.end()) continue;
-    nics.insert(site.nics.begin(), site.nics.end());
-  }
-  return nics;
+double Nanoseconds(const PortLoads& load, int64_t bytes_per_s) {
+  const auto bytes = static_cast<double>(std::max(load.send_bytes, load.receive_bytes));
+  return bytes * 1e9 / static_cast<double>(bytes_per_s);
 }
 
-// "8 NICs at 50 GB/s", or the sum where their rates differ.
-std::string DescribeNics(const Plan& plan, const std::set<uint32_t>& nics, int64_t bytes_per_s) {
-  if (nics.empty()) return FormatRate(bytes_per_s);
-  bool equal = true;
-  for (const uint32_t nic : nics) {
-    equal = equal && plan.nics[nic].bytes_per_s == plan.nics[*nics.begin()].bytes_per_s;
+double BusiestNs(const Plan& plan, const PlanLoads& loads) {
+  double busiest = 0;
+  for (size_t n = 0; n < plan.nics.size(); ++n) {
+    busiest = std::max(busiest, Nanoseconds(loads.nics[n], plan.nics[n].bytes_per_s));
   }
-  const std::string count = std::to_string(nics.size()) + (nics.size() == 1 ? " NIC" : " NICs");
-  if (equal) return count + " at " + FormatRate(plan.nics[*nics.begin()].bytes_per_s);
-  return count + " at " + FormatRate(bytes_per_s) + " together";
-}
-
-std::string DescribeDomains(const Plan& plan, const std::vector<uint32_t>& domains) {
-  std::string text;
-  constexpr size_t kShown = 2;
-  for (size_t i = 0; i < domains.size() && i < kShown; ++i) {
-    text += (i == 0 ? "" : ", ") + plan.domains[domains[i]].name;
+  for (size_t s = 0; s < plan.sites.size(); ++s) {
+    const int64_t way = plan.sites[s].host_bytes_per_s;
+    if (way > 0) busiest = std::max(busiest, Nanoseconds(loads.sites[s], way));
   }
-  if (domains.size() > kShown) text += " and " + std::to_string(domains.size() - kShown) + " more";
-  return text;
+  return busiest;
 }
 
 }  // namespace
-
-std::string DescribeCut(const Plan& plan, const PlanCut& cut) {
-  const std::string kind = cut.kind == PlanCutKind::kIngress ? "ingress of " : "injection from ";
-  return kind + DescribeDomains(plan, cut.domains) + ": " + FormatBytes(cut.bytes) + " over " +
-         DescribeNics(plan, NicsOf(plan, cut.domains), cut.bytes_per_s);
-}
 
 PlanSummary Summarize(const Plan& plan) {
   PlanSummary summary;
@@ -73,14 +53,22 @@ PlanSummary Summarize(const Plan& plan) {
   summary.source.ranks = static_cast<int64_t>(ranks[0].size());
   summary.destination.ranks = static_cast<int64_t>(ranks[1].size());
 
-  for (const DomainLoads& domain : ComputeLoads(plan).domains) {
+  const PlanLoads loads = ComputeLoads(plan);
+  for (const DomainLoads& domain : loads.domains) {
     summary.needed_network_bytes += domain.needed_bytes;
     if (domain.needed_bytes > 0) ++summary.domains_fed;
   }
   if (!plan.cuts.empty()) summary.binding_cut = DescribeCut(plan, plan.cuts.front());
   const PlanTotals& totals = plan.header.totals;
   if (totals.bound_ns > 0) {
-    summary.ratio = static_cast<double>(totals.predicted_ns) / static_cast<double>(totals.bound_ns);
+    const auto bound_ns = static_cast<double>(totals.bound_ns);
+    summary.ratio = static_cast<double>(totals.predicted_ns) / bound_ns;
+    const PlanCut& cut = plan.cuts.front();
+    const double busiest_ns = BusiestNs(plan, loads);
+    summary.busiest_ns = static_cast<int64_t>(busiest_ns);
+    // Not of whole nanoseconds: small plans take few of them.
+    summary.balance =
+        busiest_ns * static_cast<double>(cut.bytes_per_s) / (static_cast<double>(cut.bytes) * 1e9);
   }
   return summary;
 }
@@ -113,7 +101,8 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
                    FormatCount(totals.rounds) + (totals.rounds == 1 ? " round" : " rounds")}};
   if (totals.bound_ns > 0) {
     pairs.emplace_back("bound", FormatNanoseconds(totals.bound_ns) + " (" + summary.binding_cut +
-                                    "), ratio " + FormatRatio(summary.ratio));
+                                    "), ratio " + FormatRatio(summary.ratio) + ", balance " +
+                                    FormatRatio(summary.balance));
   }
   pairs.emplace_back("staging", FormatBinary(totals.max_staging_bytes) + " on the busiest rank");
   pairs.emplace_back("plan", FormatBytes(plan_bytes));
@@ -142,6 +131,7 @@ void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
   json->Field("predicted_ns", totals.predicted_ns);
   json->Field("bound_ns", totals.bound_ns);
   json->Field("binding_cut", summary.binding_cut);
+  json->Field("busiest_ns", summary.busiest_ns);
   json->Field("max_staging_bytes", totals.max_staging_bytes);
   json->Field("plan_bytes", plan_bytes);
 }

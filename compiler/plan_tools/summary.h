@@ -26,12 +26,11 @@ struct PlanSummary {
   int64_t needed_network_bytes = 0;  // each byte once into each domain that needs and lacks it
   std::string binding_cut;           // in words; empty when nothing crosses the network
   double ratio = 0;                  // predicted time / bound; 0 when there is no bound
+  int64_t busiest_ns = 0;            // what the bytes of the busiest NIC, or way to one, take alone
+  double balance = 0;                // that / bound; 0 when there is no bound
 };
 
 PlanSummary Summarize(const Plan& plan);
-
-// "ingress of infer03: 470.2 GB over 8 NICs at 50 GB/s".
-std::string DescribeCut(const Plan& plan, const PlanCut& cut);
 
 // The lines that `compile` and `show` open with.
 void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,

@@ -15,6 +15,7 @@
 #include "compiler/diag/diagnostics.h"
 #include "compiler/layout/topology.h"
 #include "compiler/transfer/transfer_set.h"
+#include "runtime/plan/cut_kinds.h"
 
 namespace reshard {
 
@@ -52,14 +53,11 @@ struct PortLoad {
   int64_t receive_bytes = 0;
 };
 
-// A cut that no schedule can beat: `bytes` must pass through all NICs of `domains` together, in one
-// direction, which takes at least bytes / bytes_per_s. Ingress of a domain: the classes that a rank
-// of it needs and no rank of it holds; of several domains: the sum of theirs. Injection of a set of domains: the classes, once each, all
-// of whose holders are in the set and that some rank outside needs.
+// A cut that no schedule can beat: `bytes` must pass through the ports that `kind` and `members` name,
+// in one direction, which takes at least bytes / bytes_per_s. The kinds: docs/plan.md.
 struct CutWitness {
-  enum class Kind : uint8_t { kIngress, kInjection };
-  Kind kind = Kind::kIngress;
-  std::vector<DomainId> domains;  // rising
+  PlanCutKind kind = PlanCutKind::kIngress;
+  std::vector<uint32_t> members;  // rising: domains or groups of the topology, or rank numbers
   int64_t bytes = 0;
   int64_t bytes_per_s = 0;
 };

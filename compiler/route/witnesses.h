@@ -1,8 +1,7 @@
-// Cut witnesses: bytes that must pass NICs in one direction, whatever the schedule.
+// Cut witnesses: bytes that must pass some ports in one direction, whatever the schedule.
 //
-// Ingress of a domain: the bytes that its ranks need and none of its ranks holds, over all its
-// NICs. Of several domains: the sum of theirs, as each receives for itself. Injection of a set of domains: the bytes, once each, whose every holder is in the set and
-// that some rank outside needs, over all NICs of the set.
+// Looked for where they can be tight; the verifier evaluates each again. What each kind claims:
+// docs/plan.md.
 #ifndef RESHARD_COMPILER_ROUTE_WITNESSES_H_
 #define RESHARD_COMPILER_ROUTE_WITNESSES_H_
 
@@ -16,9 +15,8 @@
 
 namespace reshard {
 
-// The ingress of every domain and of domains that share NICs, the injection of every domain and of all domains with holders
-// together; only the kMaxWitnesses tightest, tightest first.
-inline constexpr size_t kMaxWitnesses = 64;
+// The tightest of each kind, at most kMaxWitnessesOfKind; the tightest of all first.
+inline constexpr size_t kMaxWitnessesOfKind = 24;
 std::vector<CutWitness> FindWitnesses(const TransferSet& transfers, const Topology& topology,
                                       RankSetFactsTable* facts);
 

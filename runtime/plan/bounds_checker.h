@@ -41,6 +41,7 @@ class BoundsChecker {
   void CheckHeader();
   void CheckTopology();
   void CheckRanks();
+  void CheckCuts();
   void CheckRankSets();
   void CheckSupers();
   void CheckFamilies();

@@ -17,6 +17,7 @@
 #include "runtime/base/dtype.h"
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/rank_set.h"
+#include "runtime/plan/cut_kinds.h"
 
 namespace reshard {
 
@@ -192,11 +193,11 @@ struct PlanFabric {
   int64_t cross_group_latency_ns = 0;
 };
 
-enum class PlanCutKind : uint8_t { kIngress = 0, kInjection = 1 };
-// No schedule moves `bytes` through the NICs of `domains` in less than bytes / bytes_per_s.
+// No schedule moves `bytes` through the ports that `kind` and `members` name in less than bytes /
+// bytes_per_s.
 struct PlanCut {
   PlanCutKind kind = PlanCutKind::kIngress;
-  std::vector<uint32_t> domains;
+  std::vector<uint32_t> members;  // rising: domains, groups or rank numbers, as the kind says
   int64_t bytes = 0;
   int64_t bytes_per_s = 0;
 };

@@ -268,7 +268,7 @@ void Read(const fb::TopologySection& section, Copier* copy, Plan* plan) {
   copy->Rows(
       section.cuts(),
       [copy](const fb::Cut& cut) {
-        return PlanCut{Copier::Enumerator<PlanCutKind>(cut.kind()), copy->Numbers(cut.domains()),
+        return PlanCut{Copier::Enumerator<PlanCutKind>(cut.kind()), copy->Numbers(cut.members()),
                        cut.bytes(), cut.bytes_per_s()};
       },
       &plan->cuts);

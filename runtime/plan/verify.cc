@@ -7,6 +7,7 @@
 
 #include "runtime/plan/program.h"
 #include "runtime/plan/verify_cells.h"
+#include "runtime/plan/verify_cuts.h"
 #include "runtime/plan/verify_facts.h"
 #include "runtime/plan/verify_log.h"
 #include "runtime/plan/verify_names.h"
@@ -72,6 +73,7 @@ VerifyReport VerifyPlan(const Plan& plan, const VerifyOptions& options) {
   VerifyRoutes(plan, facts, &log);
   if (log.clean()) VerifySlots(plan, facts, &log);
   if (log.clean()) VerifyTotals(plan, facts, &log);
+  if (log.clean()) VerifyCuts(plan, facts, &log);
   if (log.clean()) ExpandAll(plan, facts, &log);
   return log.Take();
 }

@@ -27,11 +27,11 @@ bool Fits(uint64_t first, uint64_t count, uint64_t table_rows) {
 
 VerifyReport BoundsChecker::Run() {
   constexpr void (BoundsChecker::*kSteps[])() = {
-      &BoundsChecker::CheckHeader,    &BoundsChecker::CheckTopology, &BoundsChecker::CheckRanks,
-      &BoundsChecker::CheckRankSets,  &BoundsChecker::CheckSupers,   &BoundsChecker::CheckFamilies,
-      &BoundsChecker::CheckInstances, &BoundsChecker::CheckPlaces,   &BoundsChecker::CheckFills,
-      &BoundsChecker::CheckClasses,   &BoundsChecker::CheckStreams,  &BoundsChecker::CheckTrees,
-      &BoundsChecker::CheckInjects,   &BoundsChecker::CheckSlices,
+      &BoundsChecker::CheckHeader,   &BoundsChecker::CheckTopology,  &BoundsChecker::CheckRanks,
+      &BoundsChecker::CheckCuts,     &BoundsChecker::CheckRankSets,  &BoundsChecker::CheckSupers,
+      &BoundsChecker::CheckFamilies, &BoundsChecker::CheckInstances, &BoundsChecker::CheckPlaces,
+      &BoundsChecker::CheckFills,    &BoundsChecker::CheckClasses,   &BoundsChecker::CheckStreams,
+      &BoundsChecker::CheckTrees,    &BoundsChecker::CheckInjects,   &BoundsChecker::CheckSlices,
   };
   for (const auto step : kSteps) {
     (this->*step)();
@@ -120,13 +120,28 @@ void BoundsChecker::CheckTopology() {
     Require(site.host_bytes_per_s >= 0 && site.copy_bytes_per_s >= 0 && site.memory_bytes >= 0,
             "site", i, "has a negative bandwidth or memory");
   }
+}
+
+void BoundsChecker::CheckCuts() {
   for (size_t i = 0; i < plan_.cuts.size(); ++i) {
     const PlanCut& cut = plan_.cuts[i];
-    Require(cut.kind <= PlanCutKind::kInjection, "cut", i, "is of an unknown kind");
+    if (static_cast<size_t>(cut.kind) >= kCutKinds.size()) {
+      Require(false, "cut", i, "is of an unknown kind");
+      continue;
+    }
     Require(cut.bytes >= 0 && cut.bytes <= kMaxPlanBytes && cut.bytes_per_s > 0, "cut", i,
             "has no bandwidth or an impossible number of bytes");
-    for (const uint32_t domain : cut.domains) {
-      Require(domain < plan_.domains.size(), "cut", i, "names a domain that does not exist");
+    const CutMembers what = FactsOf(cut.kind).members;
+    Require(what != CutMembers::kNothing || cut.members.empty(), "cut", i,
+            "names members, which cuts of its kind do not have");
+    for (const uint32_t member : cut.members) {
+      const bool exists = what == CutMembers::kDomains  ? member < plan_.domains.size()
+                          : what == CutMembers::kGroups ? member < plan_.groups.size()
+                                                        : FindRank(member) != nullptr;
+      if (!exists) {
+        Require(false, "cut", i, "names a domain, group or rank that does not exist");
+        break;
+      }
     }
   }
 }

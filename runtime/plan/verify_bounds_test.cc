@@ -57,7 +57,7 @@ const std::vector<Mutation>& Mutations() {
       {"cut kind", VerifyRule::kBounds,
        [](Plan* p) { p->cuts[0].kind = static_cast<PlanCutKind>(7); }},
       {"cut bandwidth", VerifyRule::kBounds, [](Plan* p) { p->cuts[0].bytes_per_s = 0; }},
-      {"cut domain", VerifyRule::kBounds, [](Plan* p) { p->cuts[0].domains[0] = 9; }},
+      {"cut domain", VerifyRule::kBounds, [](Plan* p) { p->cuts[0].members[0] = 9; }},
       {"rank order", VerifyRule::kOrder, [](Plan* p) { p->ranks[1].rank = 0; }},
       {"rank without site", VerifyRule::kBounds, [](Plan* p) { p->sites.pop_back(); }},
       {"unaligned slot", VerifyRule::kBounds, [](Plan* p) { p->ranks[0].pack_slot_bytes = 100; }},

@@ -35,13 +35,11 @@ Wide MulDiv(Wide a, int64_t b, int64_t c) {
 class TotalsChecker {
  public:
   TotalsChecker(const Plan& plan, const VerifyFacts& facts, VerifyLog* log)
-      : plan_(plan), facts_(facts), index_(facts.index()), log_(*log) {}
+      : plan_(plan), index_(facts.index()), log_(*log) {}
 
   void Run() {
     CheckStored();
     CheckMoved();
-    const RankSetDomains set_domains(plan_, facts_);
-    for (size_t c = 0; c < plan_.cuts.size() && log_.CanGoOn(); ++c) CheckCut(c, set_domains);
     CheckBound();
     if (log_.CanGoOn()) CheckPredicted();
   }
@@ -63,7 +61,6 @@ class TotalsChecker {
   void CheckStored();
   void CheckMoved();
   Wide CountLocal(const PlanTree& tree);
-  void CheckCut(size_t c, const RankSetDomains& set_domains);
   void CheckBound();
   void CheckPredicted();
   void AddTraffic(uint32_t r, std::vector<PortLoad>* loads);
@@ -72,7 +69,6 @@ class TotalsChecker {
   void TakeBusiest(std::vector<PortLoad>* loads, int64_t bytes_per_s, std::vector<Wide>* busiest);
 
   const Plan& plan_;
-  const VerifyFacts& facts_;
   const ProgramIndex& index_;
   VerifyLog& log_;
 };
@@ -150,66 +146,6 @@ void TotalsChecker::CheckMoved() {
   Compare("local_bytes", totals.local_bytes, local);
   Compare("scaleup_bytes", totals.scaleup_bytes, copied - local);
   Compare("rounds", totals.rounds, static_cast<Wide>(rounds));
-}
-
-void TotalsChecker::CheckCut(size_t c, const RankSetDomains& set_domains) {
-  const PlanCut& cut = plan_.cuts[c];
-  const std::string where = "cut " + std::to_string(c);
-  std::vector<bool> inside(plan_.domains.size(), false);
-  for (size_t i = 0; i < cut.domains.size(); ++i) {
-    if (i > 0 && cut.domains[i - 1] >= cut.domains[i]) {
-      log_.Add(VerifyRule::kCut, where, "its domains are not rising");
-      return;
-    }
-    inside[cut.domains[i]] = true;
-  }
-  // Per rank set: the domains inside that it has ranks in; has it ranks outside?
-  std::vector<std::vector<uint32_t>> domains_inside(plan_.rank_sets.size());
-  std::vector<bool> reaches_outside(plan_.rank_sets.size(), false);
-  for (uint32_t set = 0; set < plan_.rank_sets.size(); ++set) {
-    if (!log_.Charge(set_domains.Of(set).size())) return;
-    for (const uint32_t domain : set_domains.Of(set)) {
-      if (inside[domain]) {
-        domains_inside[set].push_back(domain);
-      } else {
-        reaches_outside[set] = true;
-      }
-    }
-  }
-  if (!log_.Charge(plan_.classes.size() + plan_.sites.size())) return;
-  Wide bytes = 0;
-  for (const PlanClass& cls : plan_.classes) {
-    if (cut.kind == PlanCutKind::kInjection) {
-      if (reaches_outside[cls.needers] && !reaches_outside[cls.holders]) bytes += cls.bytes;
-      continue;
-    }
-    // Each domain inside receives for itself.
-    const std::vector<uint32_t>& holding = domains_inside[cls.holders];
-    if (!log_.Charge(domains_inside[cls.needers].size() * holding.size())) return;
-    for (const uint32_t domain : domains_inside[cls.needers]) {
-      if (std::find(holding.begin(), holding.end(), domain) == holding.end()) bytes += cls.bytes;
-    }
-  }
-  std::set<uint32_t> nics;
-  for (const PlanSite& site : plan_.sites) {
-    if (inside[site.domain]) nics.insert(site.nics.begin(), site.nics.end());
-  }
-  Wide bytes_per_s = 0;
-  for (const uint32_t nic : nics) bytes_per_s += plan_.nics[nic].bytes_per_s;
-  if (bytes != cut.bytes) {
-    log_.Add(
-        VerifyRule::kCut, where,
-        "says that " + std::to_string(cut.bytes) + " bytes pass, the classes say " + Text(bytes));
-  }
-  if (bytes_per_s != cut.bytes_per_s) {
-    log_.Add(VerifyRule::kCut, where,
-             "says that its NICs carry " + std::to_string(cut.bytes_per_s) +
-                 " bytes/s, the topology says " + Text(bytes_per_s));
-  }
-  const PlanCut& binding = plan_.cuts.front();
-  if (Wide{cut.bytes} * binding.bytes_per_s > Wide{binding.bytes} * cut.bytes_per_s) {
-    log_.Add(VerifyRule::kCut, where, "takes longer than cut 0, which should bind");
-  }
 }
 
 void TotalsChecker::CheckBound() {

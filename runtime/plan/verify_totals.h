@@ -1,7 +1,6 @@
-// Rules about what a plan claims of itself: totals, cut.
+// The rule `totals`: what a plan claims of itself.
 //
-// Exact integers. A total is compared with what the tables add up to, a cut witness with the
-// classes and NICs that it speaks of. The predicted time may include costs that depend on no table,
+// Exact integers. A total is compared with what the tables add up to. The predicted time may include costs that depend on no table,
 // so that it is only checked to be no shorter than its rounds take on their busiest ports.
 #ifndef RESHARD_RUNTIME_PLAN_VERIFY_TOTALS_H_
 #define RESHARD_RUNTIME_PLAN_VERIFY_TOTALS_H_

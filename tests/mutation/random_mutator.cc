@@ -77,7 +77,7 @@ void ListTopology(Plan& plan, FieldLister* lister) {
   for (PlanSite& site : plan.sites) lister->AddNumbers("sites.nics", site.nics);
   for (PlanCut& cut : plan.cuts) {
     lister->Add("cuts.kind", 0, &cut.kind);
-    lister->AddNumbers("cuts.domains", cut.domains);
+    lister->AddNumbers("cuts.members", cut.members);
     lister->Add("cuts.bytes", 0, &cut.bytes);
     lister->Add("cuts.rate", 0, &cut.bytes_per_s);
   }

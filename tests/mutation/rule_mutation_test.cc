@@ -48,8 +48,15 @@ std::vector<Program> ExpandAll(const Plan& plan) {
   return programs;
 }
 
-TEST_CASE("the plan of many messages is right before it is mutated") {
+TEST_CASE("plans are right before they are mutated") {
   CHECK(Codes(VerifyPlan(WidePlan(), {})) == "");
+  CHECK(Codes(VerifyPlan(CutPlan(), {})) == "");
+}
+
+TEST_CASE("every kind of cut has a witness that is mutated") {
+  std::set<PlanCutKind> kinds;
+  for (const PlanCut& cut : CutPlan().cuts) kinds.insert(cut.kind);
+  CHECK(kinds.size() == kCutKinds.size());
 }
 
 TEST_CASE("mutated plans are caught by the rule that they break") {

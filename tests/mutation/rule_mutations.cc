@@ -270,7 +270,7 @@ void AddClaimMutations(std::vector<PlanMutation>* out) {
     p->header.totals.bound_ns = 64;
   });
   add("a cut of one domain twice", VerifyRule::kCut, ToyPlan(), [](Plan* p) {
-    p->cuts[2].domains = {2, 2};
+    p->cuts[2].members = {2, 2};
   });
 }
 
@@ -312,6 +312,7 @@ std::vector<PlanMutation> PlanMutations() {
   AddRoundMutations(&mutations);
   AddClaimMutations(&mutations);
   AddRankMutations(&mutations);
+  for (PlanMutation& mutation : CutMutations()) mutations.push_back(std::move(mutation));
   return mutations;
 }
 

@@ -33,6 +33,11 @@ struct ProgramMutation {
 };
 std::vector<ProgramMutation> ProgramMutations();
 
+// The toy with groups, a shared fabric and a cut witness of every kind.
+Plan CutPlan();
+// Part of PlanMutations: what is wrong about these witnesses.
+std::vector<PlanMutation> CutMutations();
+
 // One sender, 40 receivers in domains of their own: 20 messages in each of two rounds.
 Plan WidePlan();
 

@@ -5,6 +5,7 @@ of a tensor goes along some forest that starts at domains with a copy and reache
 needs it, through whatever other domains. The bound may never be above it. Nothing of the compiler
 takes part but the number that it prints.
 """
+import collections
 import itertools
 import json
 import os
@@ -26,24 +27,42 @@ GB = 10**9
 
 
 class Job:
-    """Domains of GPUs with a NIC each, and tensors of bytes that some ranks hold and some need."""
+    """Domains of GPUs, each in a host of its own with a NIC, and tensors that some hold and some need."""
 
-    def __init__(self, domains, tensors):
-        self.domains = domains  # per domain the GB/s of its NICs, one per rank
+    def __init__(self, domains, tensors, scaleup=400, groups=None, ways=None, fabric=None):
+        self.domains = domains  # per domain the GB/s of its NICs, one per rank; 0: no NIC
         self.tensors = tensors  # of (bytes, ranks that hold it, ranks that need it)
+        self.scaleup = scaleup  # GB/s of a GPU inside its domain
+        self.groups = groups  # None, or (group of each rank, GB/s of the uplinks of each group)
+        self.ways = ways  # None, or per rank the GB/s between GPU and NIC; 0: no limit
+        self.fabric = fabric  # None, or the GB/s of all traffic between domains together
         self.domain_of = [d for d, rates in enumerate(domains) for _ in rates]
+        self.nics = [rate for rates in domains for rate in rates]
 
     def topology(self):
-        nodes, types, ranks = [], {}, []
-        for d, rates in enumerate(self.domains):
-            first = self.domain_of.index(d)
-            types["t%d" % d] = {"gpus": len(rates), "nics": [
-                {"name": "n%d" % i, "bw": rate, "gpu": i} for i, rate in enumerate(rates)]}
-            nodes.append({"names": "h%d" % d, "type": "t%d" % d})
-            ranks.append({"ranks": "%d-%d" % (first, first + len(rates) - 1), "nodes": "h%d" % d})
+        types, nodes = {}, []
+        for rank, rate in enumerate(self.nics):
+            node_type = {"gpus": 1}
+            if rate > 0:
+                node_type["nics"] = [{"name": "n", "bw": rate, "gpu": 0}]
+            if self.ways and self.ways[rank] > 0:
+                node_type["pcie"] = {"gpu_bw": self.ways[rank]}
+            types["t%d" % rank] = node_type
+            nodes.append({"names": "h%d" % rank, "type": "t%d" % rank})
+        fabric = {"name": "net", "kind": "flat"}
+        if self.fabric:
+            fabric["bw_total"] = self.fabric
+        if self.groups:
+            for rank, node in enumerate(nodes):
+                node["group"] = "g%d" % self.groups[0][rank]
+            fabric["groups"] = [{"name": "g%d" % g, "uplink_bw_per_leaf": rate}
+                                for g, rate in enumerate(self.groups[1])]
+        scaleup = [{"name": "d%d" % d, "bw": self.scaleup,
+                    "nodes": ",".join("h%d" % r for r, own in enumerate(self.domain_of) if own == d)}
+                   for d in range(len(self.domains))]
         return {"format": "reshard-topo", "version": 1, "node_types": types, "nodes": nodes,
-                "scaleup": [{"name": "{node}", "per": "node", "bw": 400}],
-                "fabrics": [{"name": "net", "kind": "flat"}], "ranks": ranks}
+                "scaleup": scaleup, "fabrics": [fabric],
+                "ranks": [{"rank": r, "node": "h%d" % r, "gpu": 0} for r in range(len(nodes))]}
 
     def layout(self, side):
         stored = [(rank, t, bytes_) for t, (bytes_, holders, needers) in enumerate(self.tensors)
@@ -75,53 +94,88 @@ class Job:
                 raise AssertionError(done.stderr.decode() + json.dumps(vars(self)))
             return json.loads(done.stdout)["bound_ns"] / 1e9
 
+
+class Units:
+    """What bytes go between: domains, inside which copies cost nothing, or single ranks."""
+
+    def __init__(self, job, by_rank):
+        ranks = range(len(job.nics))
+        self.job = job
+        self.unit_of = list(ranks) if by_rank else job.domain_of
+        self.count = 1 + max(self.unit_of)
+        self.capacity = {}
+        for unit in range(self.count):
+            rate = sum(job.nics[r] if not job.ways or job.ways[r] == 0 else min(job.nics[r], job.ways[r])
+                       for r in ranks if self.unit_of[r] == unit)
+            for port in ("send", "receive"):
+                self.capacity[port, unit] = rate
+            for port in ("up", "down"):
+                self.capacity["scaleup " + port, unit] = job.scaleup
+        for group, rate in enumerate(job.groups[1] if job.groups else []):
+            self.capacity["group out", group] = self.capacity["group in", group] = rate
+        self.capacity["fabric", 0] = job.fabric
+        self.first_rank = [self.unit_of.index(unit) for unit in range(self.count)]
+
+    def uses(self, parent, child):
+        """The ports that bytes from one unit to another pass."""
+        a, b = self.first_rank[parent], self.first_rank[child]
+        job = self.job
+        if job.domain_of[a] == job.domain_of[b]:
+            return [("scaleup up", parent), ("scaleup down", child)]
+        ports = [("send", parent), ("receive", child)]
+        if job.fabric:
+            ports.append(("fabric", 0))
+        if job.groups and job.groups[0][a] != job.groups[0][b]:
+            ports += [("group out", job.groups[0][a]), ("group in", job.groups[0][b])]
+        return ports
+
     def forests(self, holders, needers):
-        """Per way to move a byte: how often each domain sends and receives it."""
-        count = len(self.domains)
-        rest = [d for d in range(count) if d not in holders]
+        """Per way to move a byte: how often it passes each port."""
+        rest = [unit for unit in range(self.count) if unit not in holders]
         found = set()
-        for parents in itertools.product([None] + list(range(count)), repeat=len(rest)):
+        for parents in itertools.product([None] + list(range(self.count)), repeat=len(rest)):
             parent = dict(zip(rest, parents))
-            if any(parent[d] is None for d in needers if d not in holders):
+            if any(parent[unit] is None for unit in needers if unit not in holders):
                 continue
-            if all(self._starts_at(d, parent, holders) for d in rest if parent[d] is not None):
-                sends = tuple(sum(p == d for p in parents) for d in range(count))
-                receives = tuple(int(parent.get(d) is not None) for d in range(count))
-                found.add((sends, receives))
-        return sorted(found)
+            if all(self._starts_at(unit, parent, holders) for unit in rest
+                   if parent[unit] is not None):
+                passes = collections.Counter()
+                for unit in rest:
+                    if parent[unit] is not None:
+                        passes.update(self.uses(parent[unit], unit))
+                found.add(frozenset(passes.items()))
+        return [dict(passes) for passes in sorted(found, key=sorted)]
 
     @staticmethod
-    def _starts_at(domain, parent, holders):
+    def _starts_at(unit, parent, holders):
         seen = set()
-        while domain not in holders:
-            if domain is None or domain in seen:
+        while unit not in holders:
+            if unit is None or unit in seen:
                 return False
-            seen.add(domain)
-            domain = parent[domain]
+            seen.add(unit)
+            unit = parent[unit]
         return True
 
-    def shortest_time(self):
-        """The time of the best fluid schedule, in seconds."""
-        count = len(self.domains)
-        columns, equal_rows, equal_to = [], [], []
-        for bytes_, holders, needers in self.tensors:
-            first = len(columns)
-            columns += self.forests({self.domain_of[r] for r in holders},
-                                    {self.domain_of[r] for r in needers})
-            equal_rows.append((first, len(columns)))
-            equal_to.append(bytes_ / GB)
-        width = len(columns) + 1  # and the time
-        upper = []
-        for d in range(count):
-            rate = sum(self.domains[d])
-            for direction in (0, 1):
-                upper.append([column[direction][d] for column in columns] + [-rate])
-        equal = [[float(a <= i < b) for i in range(width)] for a, b in equal_rows]
-        solved = linprog([0] * (width - 1) + [1], A_ub=upper, b_ub=[0] * len(upper), A_eq=equal,
-                         b_eq=equal_to, method="highs")
-        if not solved.success:
-            raise AssertionError(solved.message)
-        return solved.fun
+
+def shortest_time(job, by_rank=False):
+    """The time of the best fluid schedule, in seconds."""
+    units = Units(job, by_rank)
+    columns, equal_rows, equal_to = [], [], []
+    for bytes_, holders, needers in job.tensors:
+        first = len(columns)
+        columns += units.forests({units.unit_of[r] for r in holders},
+                                 {units.unit_of[r] for r in needers})
+        equal_rows.append((first, len(columns)))
+        equal_to.append(bytes_ / GB)
+    width = len(columns) + 1  # and the time
+    ports = sorted({port for column in columns for port in column})
+    upper = [[column.get(port, 0) for column in columns] + [-units.capacity[port]] for port in ports]
+    equal = [[float(a <= i < b) for i in range(width)] for a, b in equal_rows]
+    solved = linprog([0] * (width - 1) + [1], A_ub=upper or None, b_ub=[0] * len(upper) or None,
+                     A_eq=equal, b_eq=equal_to, method="highs")
+    if not solved.success:
+        raise AssertionError(solved.message)
+    return solved.fun
 
 
 def random_job(seed):
@@ -134,43 +188,104 @@ def random_job(seed):
     for _ in range(rng.randint(1, 4)):
         tensors.append((rng.randint(1, 50) * 10**7, rng.sample(ranks, rng.randint(1, 2)),
                         rng.sample(ranks, rng.randint(1, len(ranks)))))
-    return Job(domains, tensors)
+    return Job(domains, tensors, scaleup=10**6)
+
+
+def random_fabric_job(seed):
+    """Up to five ranks with slow scale-up ports, some without a NIC, in groups, on a shared fabric."""
+    rng = random.Random(1000 + seed)
+    domains, left = [], 5
+    while left > 1 and len(domains) < 4:
+        domains.append([rng.choice([1, 2, 4]) for _ in range(rng.randint(1, min(2, left - 1)))])
+        left -= len(domains[-1])
+    count = sum(len(rates) for rates in domains)
+    tensors = [(rng.randint(1, 50) * 10**7, rng.sample(range(count), rng.randint(1, 2)),
+                rng.sample(range(count), rng.randint(1, count))) for _ in range(rng.randint(1, 3))]
+    # A rank that only needs something may have no NIC, where another one of its domain lands it.
+    holders = {rank for tensor in tensors for rank in tensor[1]}
+    active = holders | {rank for tensor in tensors for rank in tensor[2]}
+    first = 0
+    for rates in domains:
+        if len(rates) > 1 and first not in holders and first + 1 in active and rng.random() < 0.5:
+            rates[0] = 0
+        first += len(rates)
+    groups = None
+    if rng.random() < 0.7:
+        number = rng.randint(1, 3)
+        groups = ([rng.randrange(number) for _ in range(count)],
+                  [rng.choice([0.5, 1, 2]) for _ in range(number)])
+    ways = [rng.choice([0, 0, 1]) for _ in range(count)] if rng.random() < 0.4 else None
+    return Job(domains, tensors, scaleup=rng.choice([0.5, 2, 100]), groups=groups, ways=ways,
+               fabric=rng.choice([None, None, 1, 3]))
 
 
 @unittest.skipIf(linprog is None, "python3-scipy is not installed")
 class BoundLpTest(unittest.TestCase):
-    def check(self, job):
+    def check(self, job, by_rank=False):
         """Returns the bound and the best time."""
-        bound, best = job.printed_bound(), job.shortest_time()
-        self.assertLessEqual(bound, best * (1 + 1e-7) + 1e-9)
+        bound, best = job.printed_bound(), shortest_time(job, by_rank)
+        self.assertLessEqual(bound, best * (1 + 1e-7) + 1e-6, json.dumps(vars(job)))
         return bound, best
 
-    def test_random_jobs_are_never_faster_than_the_bound(self):
+    def check_many(self, make_job, seeds, by_rank, least_tight):
         tight = 0
-        for seed in range(60):
+        for seed in range(seeds):
             with self.subTest(seed=seed):
-                bound, best = self.check(random_job(seed))
+                bound, best = self.check(make_job(seed), by_rank)
                 tight += bound > 0.999 * best
-        self.assertGreater(tight, 20)  # a bound of nothing would be below everything
+        self.assertGreater(tight, least_tight)  # a bound of nothing would be below everything
+
+    def test_random_jobs_are_never_faster_than_the_bound(self):
+        self.check_many(random_job, 60, False, 20)
+
+    def test_random_jobs_of_groups_and_single_ranks_are_never_faster(self):
+        self.check_many(random_fabric_job, 60, True, 20)
+
+    def expect(self, seconds, job, by_rank=False):
+        """The bound and the best time are both this."""
+        bound, best = self.check(job, by_rank)
+        self.assertAlmostEqual(seconds, bound, places=6)
+        self.assertAlmostEqual(seconds, best, places=6)
 
     def test_an_idle_relay_helps_the_bound_knows(self):
         # A slow holder, a fast trainer that needs nothing, and three needers that send slowly.
-        job = Job([[4], [4], [1], [1], [1]], [(10**8, [0], [2, 3, 4])])
-        bound, best = self.check(job)
-        self.assertAlmostEqual(0.1, bound, places=6)
-        self.assertAlmostEqual(0.1, best, places=6)
+        self.expect(0.1, Job([[4], [4], [1], [1], [1]], [(10**8, [0], [2, 3, 4])]))
 
     def test_holders_that_also_need(self):
-        job = Job([[1], [1], [1]], [(10**8, [0], [1, 2]), (10**8, [1], [0, 2]), (10**8, [2], [0, 1])])
-        bound, best = self.check(job)
-        self.assertAlmostEqual(0.2, bound, places=6)
-        self.assertAlmostEqual(0.2, best, places=6)
+        self.expect(0.2, Job([[1], [1], [1]], [(10**8, [0], [1, 2]), (10**8, [1], [0, 2]),
+                                               (10**8, [2], [0, 1])]))
 
     def test_all_nics_of_the_holder_s_domain_send(self):
-        job = Job([[1, 1, 1, 1], [4]], [(10**8, [0], [4])])
-        bound, best = self.check(job)
-        self.assertAlmostEqual(0.025, bound, places=6)
-        self.assertAlmostEqual(0.025, best, places=6)
+        self.expect(0.025, Job([[1, 1, 1, 1], [4]], [(10**8, [0], [4])]), True)
+
+    def test_a_rank_cannot_get_more_than_its_ports_carry(self):
+        # Three NICs bring the bytes, but the only needer has a slow port into its domain.
+        self.expect(0.1 / 3, Job([[1, 2, 2], [6]], [(10**8, [3], [0])], scaleup=2), True)
+
+    def test_a_rank_cannot_give_more_than_its_ports_carry(self):
+        self.expect(0.1 / 3, Job([[1, 2, 2], [6]], [(10**8, [0], [3])], scaleup=2), True)
+
+    def test_uplinks_limit_a_group(self):
+        job = Job([[4], [4], [4], [4]], [(10**8, [0], [2]), (10**8, [1], [3])],
+                  groups=([0, 0, 1, 1], [2, 3]))
+        self.expect(0.1, job, True)
+
+    def test_a_domain_between_groups_is_a_way_around_their_uplinks(self):
+        # Bytes go over the scale-up fabric of ranks 1 and 2, and not over the slow uplinks.
+        job = Job([[4], [4, 4], [4]], [(10**8, [0], [3])], groups=([0, 0, 1, 1], [1, 1]))
+        self.expect(0.025, job, True)
+
+    def test_a_fabric_carries_each_copy(self):
+        self.expect(0.1, Job([[4], [4], [4]], [(10**8, [0], [1, 2])], fabric=2), True)
+
+    def test_the_way_to_a_nic_limits_a_domain(self):
+        self.expect(0.05, Job([[4, 4], [8]], [(10**8, [2], [0, 1])], ways=[1, 1, 0]), True)
+
+    def test_two_busy_domains_among_three_holders(self):
+        # Domain 2 could help with the second tensor only.
+        job = Job([[1], [1], [8], [8], [8]],
+                  [(10**8, [0, 1], [3]), (10**8, [0, 1], [4]), (10**7, [0, 1, 2], [3])])
+        self.expect(0.1, job)
 
 
 if __name__ == "__main__":
