@@ -11,6 +11,7 @@
 #include "compiler/route/round_cost.h"
 #include "compiler/route/witnesses.h"
 #include "compiler/schedule/slots.h"
+#include "runtime/plan/program.h"
 
 namespace reshard {
 namespace {
@@ -48,8 +49,8 @@ uint32_t MostPeers(const Routing& routing) {
         if (pairs.size() > first && pairs.back().first == source.source) continue;
         pairs.emplace_back(source.source, tree.landers[0]);
       }
-      for (size_t i = 1; i < tree.landers.size(); ++i) {
-        pairs.emplace_back(tree.landers[i - 1], tree.landers[i]);
+      for (uint32_t p = 1; p < tree.landers.size(); ++p) {
+        pairs.emplace_back(tree.landers[TreeParent(tree.kind, p)], tree.landers[p]);
       }
     }
   }
@@ -86,7 +87,7 @@ Candidate Describe(const CandidateInputs& in, CandidateKind kind, const Routing&
   for (const PlanTree& tree : schedule.trees) {
     if (schedule.streams[tree.stream].local) continue;
     candidate.heads = std::max(candidate.heads, ++trees_of_stream[tree.stream]);
-    candidate.depth = std::max(candidate.depth, tree.member_count);
+    candidate.depth = std::max(candidate.depth, TreeDepth(tree.kind, tree.member_count - 1) + 1);
   }
   const Judgement judgement = JudgeSchedule(*in.transfers, *in.topology, schedule);
   candidate.rounds = schedule.round_count;
@@ -109,10 +110,15 @@ class CandidateSearch {
       : in_(inputs), routing_(*routing), schedule_(*schedule) {}
 
   std::vector<Candidate> Run() {
-    tried_.push_back(Describe(in_, CandidateKind::kChains, routing_, schedule_));
+    const bool binary = std::any_of(
+        schedule_.trees.begin(), schedule_.trees.end(),
+        [](const PlanTree& tree) { return tree.kind == PlanTreeKind::kBinary; });
+    const CandidateKind first = binary ? CandidateKind::kTwoTrees : CandidateKind::kChains;
+    tried_.push_back(Describe(in_, first, routing_, schedule_));
     work_ = WorkOf(schedule_);
     most_heads_ = MostHeads();
     if (most_heads_ > 0) {
+      if (binary) TryChains();
       TryDirect();
       TrySlowApart();
       TryHeads();
@@ -144,6 +150,17 @@ class CandidateSearch {
   }
   bool IsDone() const { return IsWithin(kGoodEnough) || work_ > kMostWork; }
 
+  // Two trees are shallow, but even ports are what they need: with others chains may be better.
+  void TryChains() {
+    if (IsDone()) return;
+    RouteOptions options;
+    options.strategy = Strategy::kChains;
+    Routing routing;
+    if (!Route(options, &routing)) return;
+    Judge(CandidateKind::kChains, in_.options, std::move(routing));
+    chains_ = tried_.size() - 1;
+  }
+
   // For jobs that take little longer than their rounds cost.
   void TryDirect() {
     int64_t landers = 0, ranges = 0;
@@ -167,7 +184,7 @@ class CandidateSearch {
   void TrySlowApart() {
     if (IsDone() || best().kind == CandidateKind::kDirect || !HasSlowLanders()) return;
     RouteOptions options;
-    options.heads = tried_[0].heads;
+    options.heads = tried_[chains_].heads;
     options.slow_apart = true;
     Routing routing;
     if (!Route(options, &routing)) return;
@@ -193,7 +210,7 @@ class CandidateSearch {
 
   // More trees are shorter and fill sooner; fewer spare the sources.
   void TryHeads() {
-    const uint32_t first_heads = tried_[0].heads;
+    const uint32_t first_heads = tried_[chains_].heads;
     for (const uint32_t heads : {2 * first_heads, 3 * first_heads, first_heads / 2}) {
       if (heads == 0 || heads > most_heads_ || best().kind == CandidateKind::kDirect) continue;
       if (heads > first_heads && IsWithin(kNear) && !CanGainByFilling()) continue;
@@ -214,7 +231,7 @@ class CandidateSearch {
   }
 
   bool CanGainByFilling() const {
-    return (int64_t{tried_[0].depth} - 1) * kWorthFilling >= int64_t{tried_[0].rounds};
+    return (int64_t{tried_[chains_].depth} - 1) * kWorthFilling >= int64_t{tried_[chains_].rounds};
   }
 
   // Filling the trees takes as many rounds as they are deep: shorter rounds are worth their cost
@@ -275,6 +292,7 @@ class CandidateSearch {
   Schedule& schedule_;
   std::vector<Candidate> tried_;
   size_t best_ = 0;
+  size_t chains_ = 0;  // the first one of chains; 0 where there is none
   uint32_t most_heads_ = 0;
   bool slow_apart_ = false;
   int64_t work_ = 0;

@@ -23,12 +23,12 @@ struct Found {
   std::vector<Candidate> tried;
 };
 
-Found Find(const Job& job, uint32_t first_heads) {
+Found Find(const Job& job, const RouteOptions& route) {
   Found found;
   Diagnostics diags;
   const CandidateInputs inputs{&job.table, &job.transfers, &job.topology, ScheduleOptions{}};
   const bool routed =
-      BuildRouting(job.table, job.transfers, job.topology, {first_heads}, &diags, &found.routing);
+      BuildRouting(job.table, job.transfers, job.topology, route, &diags, &found.routing);
   REQUIRE(routed);
   const bool scheduled = BuildSchedule(job.transfers, job.topology, found.routing, inputs.options,
                                        &diags, &found.schedule);
@@ -43,7 +43,7 @@ TEST_CASE(
   shape.replicas = 64;
   shape.model_bytes = int64_t{20'000'000'000};
   const Job job = MoeJob(shape);
-  const Found found = Find(job, 1);
+  const Found found = Find(job, {Strategy::kChains, 1});
   REQUIRE(found.tried.size() >= 2);
   CHECK(found.tried[0].heads == 1);
   CHECK(found.tried[0].depth == 64);
@@ -66,8 +66,28 @@ TEST_CASE(
   CHECK(most_trees == kept->heads);
 }
 
+TEST_CASE("streams to many domains begin with two trees, chains are for ports that are not even") {
+  const Found even = Find(MoeJob(MoeShape{}), {});
+  REQUIRE(!even.tried.empty());
+  CHECK(even.tried[0].kind == CandidateKind::kTwoTrees);
+  CHECK(even.tried[0].depth == 5);
+  CHECK(even.tried[0].heads == 1);
+  CHECK(even.tried[0].kept);
+  MoeShape shape;
+  Job job = MoeJob(shape);
+  job.topology.nics[19 * 8 + 3].bytes_per_s /= 4;
+  const Found uneven = Find(job, {});
+  REQUIRE(uneven.tried.size() >= 2);
+  CHECK(uneven.tried[0].kind == CandidateKind::kTwoTrees);
+  const auto kept = std::find_if(uneven.tried.begin(), uneven.tried.end(),
+                                 [](const Candidate& candidate) { return candidate.kept; });
+  REQUIRE(kept != uneven.tried.end());
+  CHECK(kept->kind != CandidateKind::kTwoTrees);
+  for (const PlanTree& tree : uneven.schedule.trees) CHECK(tree.kind == PlanTreeKind::kChain);
+}
+
 TEST_CASE("a schedule close to the bound stays as it is") {
-  const Found found = Find(MoeJob(MoeShape{}), 1);
+  const Found found = Find(MoeJob(MoeShape{}), {Strategy::kChains, 1});
   REQUIRE(found.tried.size() == 1);
   CHECK(found.tried[0].kept);
 }
@@ -77,7 +97,7 @@ TEST_CASE("a slow lander gets a chain of its own") {
   shape.model_bytes /= 4;
   Job job = MoeJob(shape);
   job.topology.nics[16 * 8 + 5 * 8 + 3].bytes_per_s /= 4;
-  const Found found = Find(job, 1);
+  const Found found = Find(job, {Strategy::kChains, 1});
   REQUIRE(found.tried.size() >= 2);
   CHECK(found.tried[1].kind == CandidateKind::kSlowApart);
   CHECK(found.tried[1].simulated_ns < found.tried[0].simulated_ns);
@@ -99,7 +119,7 @@ TEST_CASE("what a round's cost decides is sent directly, in one round") {
   shape.replicas = 2;
   shape.model_bytes = 4'000'000;
   const Job job = MoeJob(shape);
-  const Found found = Find(job, 1);
+  const Found found = Find(job, {Strategy::kChains, 1});
   REQUIRE(found.tried.size() == 2);
   CHECK(found.tried[1].kind == CandidateKind::kDirect);
   CHECK(found.tried[1].kept);
@@ -122,14 +142,14 @@ TEST_CASE("peers are counted in both directions, each once") {
   job.AddClass({0}, {3}, {1 << 20});
   job.AddClass({1}, {2}, {1 << 20});
   job.AddClass({2}, {0}, {1 << 20});
-  CHECK(Find(job, 1).tried[0].peers == 2);
+  CHECK(Find(job, {Strategy::kChains, 1}).tried[0].peers == 2);
 }
 
 TEST_CASE("jobs that send nothing have one candidate") {
   Job job;
   job.AddDomain(2, 50'000'000'000);
   job.AddClass({0}, {1}, {64});
-  CHECK(Find(job, 0).tried.size() == 1);
+  CHECK(Find(job, {}).tried.size() == 1);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "compiler/emit/check_memory.h"
 #include "compiler/emit/write_plan.h"
 #include "compiler/frontend/json_node.h"
+#include "compiler/transfer/leave_out_ranks.h"
 #include "runtime/base/sha256.h"
 
 namespace reshard {
@@ -43,13 +44,27 @@ std::optional<TopoSpec> ReadTopoDocument(InputFile file, Diagnostics* diags, Sou
   return spec;
 }
 
+// All of them: "12-13,20".
+std::string ListText(const RankList& ranks) {
+  std::string text;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    const size_t first = i;
+    while (i + 1 < ranks.size() && ranks[i + 1] == ranks[i] + 1) ++i;
+    text += (first == 0 ? "" : ",") + std::to_string(ranks[first]);
+    if (i > first) text += "-" + std::to_string(ranks[i]);
+  }
+  return text;
+}
+
 // What the plan records of the options, rising by name.
 std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOptions& options) {
   return {
+      {"exclude-ranks", options.exclude_ranks.empty() ? "none" : ListText(options.exclude_ranks)},
       {"heads", options.route.heads == 0 ? "auto" : std::to_string(options.route.heads)},
       {"max-staging", std::to_string(options.schedule.max_staging_bytes)},
       {"slice", options.schedule.slice_bytes == 0 ? "auto"
                                                   : std::to_string(options.schedule.slice_bytes)},
+      {"strategy", std::string(StrategyText(options.route.strategy))},
   };
 }
 
@@ -159,6 +174,11 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
                       &out->transfers)) {
     return false;
   }
+  if (!options.exclude_ranks.empty()) {
+    const JobSides sides{&out->layouts.source, &out->layouts.destination, &out->transfers};
+    if (!LeaveOutRanks(out->layouts.table, options.exclude_ranks, diags, sides)) return false;
+    RemoveRanks(options.exclude_ranks, &out->topology);
+  }
   if (last == Stage::kTransfers) return true;
 
   enter(Stage::kRouting);
@@ -167,7 +187,7 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
     return false;
   }
   // What routing chooses by an estimate is settled by schedules.
-  const bool settled = options.route.heads != 0;
+  const bool settled = options.route.heads != 0 || options.route.strategy != Strategy::kAuto;
   if (last == Stage::kRouting && settled) return true;
 
   enter(Stage::kSchedule);

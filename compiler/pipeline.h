@@ -19,6 +19,7 @@
 #include "compiler/route/routing.h"
 #include "compiler/schedule/schedule.h"
 #include "compiler/transfer/transfer_set.h"
+#include "runtime/base/rank_set.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -27,6 +28,7 @@ struct CompileOptions {
   RouteOptions route;
   ScheduleOptions schedule;
   bool strict_memory = false;
+  RankList exclude_ranks;  // rising; the job is compiled without them
 };
 
 // One or both sides of a job, resolved.

@@ -1,13 +1,18 @@
 #include "compiler/cli/compile_command.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
 #include <sstream>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "compiler/cli/progress.h"
 #include "compiler/cli/read_input.h"
 #include "compiler/cli/write_escaped.h"
 #include "compiler/dump_stage.h"
+#include "compiler/frontend/number_list.h"
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/summary.h"
 #include "compiler/plan_tools/text_table.h"
@@ -51,6 +56,32 @@ void AddBytes(CLI::App* app, const std::string& name, int64_t* bytes, const std:
       ->type_name("SIZE");
 }
 
+void AddStrategy(CLI::App* app, RouteOptions* route) {
+  app->add_option_function<std::string>(
+         "--strategy",
+         [route](const std::string& text) {
+           route->strategy = ParseStrategy(text).value_or(Strategy::kAuto);
+         },
+         "which trees to take, default auto")
+      ->check(CLI::IsMember(
+          std::vector<std::string>(kStrategyTexts.begin(), kStrategyTexts.end())));
+  app->add_option("--heads", route->heads, "chains per stream, 0: chosen")
+      ->check(CLI::Range(0, 1024));
+}
+
+// "12,14-15" as rising ranks.
+RankList ParseRankList(const std::string& text) {
+  ListBudget budget;
+  Diagnostics diags;
+  RankList ranks;
+  if (!ExpandNumberList(text, Span{}, UINT32_MAX, &budget, &diags, &ranks)) {
+    throw CLI::ValidationError("--exclude-ranks", "'" + text + "' is no list such as 12,14-15");
+  }
+  std::sort(ranks.begin(), ranks.end());
+  ranks.erase(std::unique(ranks.begin(), ranks.end()), ranks.end());
+  return ranks;
+}
+
 }  // namespace
 
 void DeclareCompile(CLI::App* app, CompileArgs* args) {
@@ -63,8 +94,12 @@ void DeclareCompile(CLI::App* app, CompileArgs* args) {
            "as large as --max-staging allows");
   AddBytes(app, "--max-staging", &args->options.schedule.max_staging_bytes,
            "limit of staging memory per rank");
-  app->add_option("--heads", args->options.route.heads, "trees per stream, 0: chosen")
-      ->check(CLI::Range(0, 1024));
+  AddStrategy(app, &args->options.route);
+  app->add_option_function<std::string>(
+         "--exclude-ranks",
+         [args](const std::string& text) { args->options.exclude_ranks = ParseRankList(text); },
+         "compile for the other ranks, as 12,14-15")
+      ->type_name("LIST");
   app->add_flag("--strict-memory", args->options.strict_memory,
                 "params and staging above mem_gb are an error, not a warning");
   app->add_option_function<std::string>(
@@ -85,6 +120,12 @@ void DeclareCompile(CLI::App* app, CompileArgs* args) {
 
 ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& out,
                     std::ostream& err) {
+  const RouteOptions& route = args.options.route;
+  if (route.heads != 0 && route.strategy != Strategy::kAuto && route.strategy != Strategy::kChains) {
+    err << "--heads counts chains, and --strategy " << StrategyText(route.strategy)
+        << " has none\n";
+    return ExitCode::kCannotJudge;
+  }
   std::optional<InputFile> train = ReadInput(args.train, files, err);
   std::optional<InputFile> infer = ReadInput(args.infer, files, err);
   std::optional<InputFile> topo = ReadInput(args.topo, files, err);

@@ -6,6 +6,8 @@
 
 #include "compiler/emit/plan_topology.h"
 #include "compiler/emit/plan_totals.h"
+#include "compiler/emit/shared_ports.h"
+#include "compiler/route/round_cost.h"
 #include "compiler/schedule/predict.h"
 #include "runtime/base/check.h"
 
@@ -31,7 +33,10 @@ class Maker {
     AddRanks();
     AddCuts(FillTopology(*in_.topology, &plan_));
     plan_.header.totals = CountTotals(plan_);
-    plan_.header.totals.predicted_ns = PredictNs(*in_.topology, *in_.schedule);
+    // Scale-up ports and uplinks are idle in some rounds and busy in others: taken as wholes.
+    const int64_t shared_ns = BusiestSharedPortNs(plan_) + plan_.header.totals.rounds * kRoundOverheadNs;
+    plan_.header.totals.predicted_ns =
+        std::max(PredictNs(*in_.topology, *in_.schedule), shared_ns);
     return std::move(plan_);
   }
 

@@ -323,6 +323,26 @@ const RankSite* Topology::Site(Rank rank) const {
   return found == site_index.end() ? nullptr : &sites[found->second];
 }
 
+void RemoveRanks(const RankList& ranks, Topology* topology) {
+  std::erase_if(topology->sites,
+                [&](const RankSite& site) { return Contains(ranks, site.rank); });
+  topology->site_index.clear();
+  for (Domain& domain : topology->domains) {
+    domain.ranks = Difference(domain.ranks, ranks);
+    domain.nics.clear();
+  }
+  for (uint32_t i = 0; i < topology->sites.size(); ++i) {
+    const RankSite& site = topology->sites[i];
+    topology->site_index.emplace_hint(topology->site_index.end(), site.rank, i);
+    std::vector<NicId>& nics = topology->domains[site.domain].nics;
+    nics.insert(nics.end(), site.nics.begin(), site.nics.end());
+  }
+  for (Domain& domain : topology->domains) {
+    std::sort(domain.nics.begin(), domain.nics.end());
+    domain.nics.erase(std::unique(domain.nics.begin(), domain.nics.end()), domain.nics.end());
+  }
+}
+
 bool BuildTopology(const TopoSpec& spec, Diagnostics* diags, Topology* out) {
   *out = Topology();
   const size_t errors_before = diags->error_count();

@@ -80,6 +80,10 @@ struct Topology {
   const RankSite* Site(Rank rank) const;  // nullptr when the rank has no place
 };
 
+// Takes ranks away as if the file did not place them: their NICs carry nothing where no other rank
+// uses them. Domains keep their numbers.
+void RemoveRanks(const RankList& ranks, Topology* topology);
+
 [[nodiscard]] bool BuildTopology(const TopoSpec& spec, Diagnostics* diags, Topology* out);
 
 }  // namespace reshard

@@ -307,14 +307,6 @@ class Canonicalizer {
     Sort(items);
   }
 
-  static const char* KindText(PlanTreeKind kind) {
-    switch (kind) {
-      case PlanTreeKind::kChain:
-        return "chain";
-    }
-    return "";
-  }
-
   void AddTrees() {
     std::vector<std::vector<std::string>> parts(plan_.trees.size());
     for (const PlanInject& inject : plan_.injects) {
@@ -325,7 +317,7 @@ class Canonicalizer {
     std::vector<std::string>* items = Section("trees");
     for (size_t t = 0; t < plan_.trees.size(); ++t) {
       const auto& [stream, kind, first_member, member_count] = plan_.trees[t];
-      std::string body = std::string(KindText(kind)) + " stream " + streams_[stream] + " landers";
+      std::string body = std::string(TreeKindText(kind)) + " stream " + streams_[stream] + " landers";
       for (uint32_t m = 0; m < member_count; ++m) {
         body += (m == 0 ? " " : ">") + Text(plan_.tree_members[first_member + m]);
       }

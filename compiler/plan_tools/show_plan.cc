@@ -140,7 +140,7 @@ void PrintRoutes(const Plan& plan, const TextStyle& style, std::ostream& out) {
     if (tree.member_count > kShown) {
       landers += " > ... (" + FormatCount(tree.member_count) + " ranks)";
     }
-    table.Add({std::to_string(t), std::to_string(tree.stream), stream.local ? "local" : "chain",
+    table.Add({std::to_string(t), std::to_string(tree.stream), stream.local ? "local" : std::string(TreeKindText(tree.kind)),
                FormatBytes(stream.bytes), FormatCount(static_cast<int64_t>(sources[t].size())),
                landers});
   }

@@ -1,7 +1,10 @@
 #include "compiler/plan_tools/verify_inputs.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+#include <string_view>
+#include <system_error>
 #include <unordered_map>
 #include <utility>
 
@@ -71,6 +74,35 @@ std::optional<Ranges> FillRanges(const NaiveParam& param, uint32_t fill, size_t 
   return ranges;
 }
 
+// A rank number at the start of `text`, which loses it.
+bool TakeRank(std::string_view* text, uint32_t* rank) {
+  const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), *rank);
+  if (error != std::errc()) return false;
+  text->remove_prefix(static_cast<size_t>(end - text->data()));
+  return true;
+}
+
+// "12-13,20", rising. At most as many ranks as a layout may have.
+bool ParseRanks(std::string_view text, RankList* ranks) {
+  constexpr size_t kMaxRanks = size_t{1} << 20;
+  while (true) {
+    uint32_t first = 0;
+    if (!TakeRank(&text, &first)) return false;
+    uint32_t last = first;
+    if (text.starts_with('-')) {
+      text.remove_prefix(1);
+      if (!TakeRank(&text, &last)) return false;
+    }
+    if (last < first || (!ranks->empty() && first <= ranks->back())) return false;
+    if (last - first >= kMaxRanks - ranks->size()) return false;
+    for (uint32_t rank = first; rank < last; ++rank) ranks->push_back(rank);
+    ranks->push_back(last);
+    if (text.empty()) return true;
+    if (!text.starts_with(',')) return false;
+    text.remove_prefix(1);
+  }
+}
+
 class Comparison {
  public:
   Comparison(const Plan& plan, const PlanInputSpecs& inputs, const InputsOptions& options)
@@ -82,6 +114,7 @@ class Comparison {
 
   InputsReport Run() {
     CheckDigests();
+    FindLeftOut();
     std::string error;
     const bool ready = tensors_.Make(inputs_.source, inputs_.destination, &error) &&
                        origins_.Connect(tensors_, &error);
@@ -116,20 +149,31 @@ class Comparison {
     }
   }
 
+  // Ranks that the plan was compiled without, as its options say: "12-13,20".
+  void FindLeftOut() {
+    for (const auto& [name, value] : plan_.header.options) {
+      if (name != "exclude-ranks" || value == "none") continue;
+      if (!ParseRanks(value, &report_.left_out)) {
+        Report("option exclude-ranks", "'" + value + "' is no rising list of ranks");
+      }
+    }
+  }
+
   void CompareSide(const LayoutSpec& spec, PlanSide side, InputsReport::SideCount* count) {
     const std::string side_text = side == PlanSide::kSource ? "source" : "destination";
     NaiveLayout layout;
     std::string error;
     if (!layout.Make(spec, tensors_, &error)) return Report(side_text + " layout", error);
-    count->ranks = layout.ranks().size();
+    const RankList ranks = Difference(layout.ranks(), report_.left_out);
+    count->ranks = ranks.size();
     // Ranks that store the same by the inputs, and for which the plan has the same families, need
     // to be compared once.
     std::map<std::vector<int64_t>, Compared> compared;
-    for (const uint32_t rank : layout.ranks()) compared[layout.Signature(rank)];
+    for (const uint32_t rank : ranks) compared[layout.Signature(rank)];
     const std::vector<uint32_t> chosen =
         compared.size() <= options_.full_ranks
-            ? layout.ranks()
-            : SampleRanks(layout.ranks(), options_.full_ranks, options_.sample_ranks);
+            ? ranks
+            : SampleRanks(ranks, options_.full_ranks, options_.sample_ranks);
     for (const uint32_t rank : chosen) {
       if (Full()) return;
       Compared& same = compared[layout.Signature(rank)];
@@ -150,7 +194,7 @@ class Comparison {
       count->params += same.params;
       count->pieces += same.pieces;
     }
-    CompareRankSets(layout.ranks(), side, side_text);
+    CompareRankSets(ranks, side, side_text);
   }
 
   // A rank that was compared, for those with the same signature.
@@ -337,7 +381,11 @@ std::string CountText(const InputsReport::SideCount& count, const std::string& s
 }  // namespace
 
 std::string InputsReport::Coverage() const {
-  return CountText(source, "source") + " and " + CountText(destination, "destination");
+  const std::string text =
+      CountText(source, "source") + " and " + CountText(destination, "destination");
+  if (left_out.empty()) return text;
+  return text + " without " + (left_out.size() == 1 ? "rank " : "ranks ") +
+         DescribeRanks(left_out);
 }
 
 std::vector<uint32_t> SampleRanks(const std::vector<uint32_t>& ranks, size_t full, size_t sample) {

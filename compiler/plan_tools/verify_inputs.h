@@ -50,6 +50,7 @@ struct InputsReport {
     size_t pieces = 0;  // boxes of tensors in them, as the inputs write them
   };
   SideCount source, destination;
+  RankList left_out;  // ranks that the plan says it was compiled without; neither side has them
   std::vector<InputsViolation> violations;
   bool exhausted = false;
 

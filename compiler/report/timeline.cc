@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -27,6 +28,22 @@ std::optional<uint32_t> DomainOf(const Plan& plan, Rank rank) {
   return site->domain;
 }
 
+// The domains that a cut is about.
+std::vector<uint32_t> DomainsOfCut(const Plan& plan, const PlanCut& cut) {
+  const CutMembers what = FactsOf(cut.kind).members;
+  if (what == CutMembers::kDomains) return cut.members;
+  const auto names = [&](uint32_t member) {
+    return std::binary_search(cut.members.begin(), cut.members.end(), member);
+  };
+  std::set<uint32_t> domains;
+  for (const PlanSite& site : plan.sites) {
+    const bool inside = what == CutMembers::kNothing ||
+                        names(what == CutMembers::kGroups ? site.group : site.rank);
+    if (inside) domains.insert(site.domain);
+  }
+  return {domains.begin(), domains.end()};
+}
+
 // Of the binding cut.
 std::optional<uint32_t> BindingDomain(const Plan& plan) {
   if (plan.cuts.empty()) return std::nullopt;
@@ -34,10 +51,13 @@ std::optional<uint32_t> BindingDomain(const Plan& plan) {
   const std::vector<DomainLoads> loads = ComputeLoads(plan).domains;
   const auto bytes = [&](uint32_t domain) {
     const PortLoads& network = loads[domain].network;
-    return cut.kind == PlanCutKind::kIngress ? network.receive_bytes : network.send_bytes;
+    const bool sends = cut.kind == PlanCutKind::kInjection ||
+                       cut.kind == PlanCutKind::kGroupEgress ||
+                       cut.kind == PlanCutKind::kRankEgress;
+    return sends ? network.send_bytes : network.receive_bytes;
   };
   std::optional<uint32_t> most;
-  for (const uint32_t domain : cut.domains) {
+  for (const uint32_t domain : DomainsOfCut(plan, cut)) {
     if (!most || bytes(domain) > bytes(*most)) most = domain;
   }
   return most;

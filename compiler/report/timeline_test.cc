@@ -37,8 +37,8 @@ TEST_CASE("the domains of a small plan are all of them, the binding one first") 
   Plan plan = testing::ReplicatedPlan();
   std::vector<uint32_t> domains = TimelineDomains(plan);
   REQUIRE(!plan.cuts.empty());
-  CHECK(std::find(plan.cuts[0].domains.begin(), plan.cuts[0].domains.end(), domains[0]) !=
-        plan.cuts[0].domains.end());
+  CHECK(std::find(plan.cuts[0].members.begin(), plan.cuts[0].members.end(), domains[0]) !=
+        plan.cuts[0].members.end());
   std::sort(domains.begin(), domains.end());
   std::vector<uint32_t> all;
   for (uint32_t d = 0; d < plan.domains.size(); ++d) all.push_back(d);

@@ -3,34 +3,35 @@
 #include <algorithm>
 #include <tuple>
 
+#include "runtime/plan/program.h"
+
 namespace reshard {
 namespace {
 
 using Chain = std::vector<Rank>;
 
-// Landers of one NIC rate, by group and domain.
-struct RateClass {
-  int64_t bytes_per_s = 0;
-  std::vector<Rank> ranks;
-};
+// Landers of one NIC rate, by group and domain; where uplinks limit, of one group, by rate.
+using Part = std::vector<Rank>;
 
-std::vector<RateClass> SortByRate(const Topology& topology, const Ports& ports,
-                                  const std::vector<Rank>& landers) {
-  std::vector<std::tuple<int64_t, GroupId, DomainId, Rank>> order;
+std::vector<Part> SortLanders(const Topology& topology, const Ports& ports,
+                              const std::vector<Rank>& landers) {
+  std::vector<std::tuple<GroupId, int64_t, GroupId, DomainId, Rank>> order;
   for (const Rank rank : landers) {
     const RankSite& site = topology.sites[ports.site(rank)];
     const int64_t rate = ports.outlet(ports.outlet_of_rank(rank)).bytes_per_s;
-    order.emplace_back(-rate, site.group, site.domain, rank);
+    const GroupId first = ports.uplinks_limit() ? site.group : 0;
+    order.emplace_back(first, -rate, site.group, site.domain, rank);
   }
   std::sort(order.begin(), order.end());
-  std::vector<RateClass> classes;
-  for (const auto& [negative_rate, group, domain, rank] : order) {
-    if (classes.empty() || classes.back().bytes_per_s != -negative_rate) {
-      classes.push_back({-negative_rate, {}});
-    }
-    classes.back().ranks.push_back(rank);
+  std::vector<Part> parts;
+  for (size_t i = 0; i < order.size(); ++i) {
+    const auto& [first, rate, group, domain, rank] = order[i];
+    const bool is_new = i == 0 || std::get<0>(order[i - 1]) != first ||
+                        (!ports.uplinks_limit() && std::get<1>(order[i - 1]) != rate);
+    if (is_new) parts.emplace_back();
+    parts.back().push_back(rank);
   }
-  return classes;
+  return parts;
 }
 
 // Orders that differ in who follows whom: as sorted, backwards, and with strides; and those again
@@ -51,12 +52,13 @@ std::vector<Rank> Reorder(std::vector<Rank> ranks, uint32_t variant) {
   return result;
 }
 
-std::vector<Chain> Cut(const std::vector<RateClass>& classes, size_t chain_count,
-                       uint32_t variant) {
+// Each chain gets nearly equally many of each part.
+std::vector<Chain> CutAcross(const std::vector<Part>& parts, size_t chain_count,
+                             uint32_t variant) {
   std::vector<Chain> chains(chain_count);
-  size_t first_longer = 0;  // chains that get one more take turns over the classes
-  for (const RateClass& rate : classes) {
-    const std::vector<Rank> ranks = Reorder(rate.ranks, variant);
+  size_t first_longer = 0;  // chains that get one more take turns over the parts
+  for (const Part& part : parts) {
+    const std::vector<Rank> ranks = Reorder(part, variant);
     const size_t longer = ranks.size() % chain_count;
     size_t next = 0;
     for (size_t i = 0; i < chain_count; ++i) {
@@ -65,6 +67,38 @@ std::vector<Chain> Cut(const std::vector<RateClass>& classes, size_t chain_count
       for (; next < end; ++next) chains[i].push_back(ranks[next]);
     }
     first_longer = (first_longer + longer) % chain_count;
+  }
+  return chains;
+}
+
+// Each chain takes whole parts where a boundary between two is near an even cut: bytes enter each
+// part as seldom as they can.
+std::vector<Chain> CutAlong(const std::vector<Part>& parts, size_t chain_count, uint32_t variant) {
+  std::vector<Rank> line;
+  std::vector<size_t> part_ends;
+  for (const Part& part : parts) {
+    const std::vector<Rank> ranks = Reorder(part, variant);
+    line.insert(line.end(), ranks.begin(), ranks.end());
+    part_ends.push_back(line.size());
+  }
+  std::vector<Chain> chains;
+  size_t begin = 0;
+  for (size_t i = 1; i <= chain_count; ++i) {
+    size_t end = line.size() * i / chain_count;
+    const size_t reach = line.size() / chain_count / 2;
+    for (const size_t part_end : part_ends) {
+      const size_t distance = part_end > end ? part_end - end : end - part_end;
+      // Enough has to be left for the chains that follow.
+      const bool fits = part_end > begin && line.size() - part_end >= chain_count - i;
+      if (distance <= reach && fits) {
+        end = part_end;
+        break;
+      }
+    }
+    end = i == chain_count ? line.size() : std::max(end, begin + 1);
+    chains.emplace_back(line.begin() + static_cast<std::ptrdiff_t>(begin),
+                        line.begin() + static_cast<std::ptrdiff_t>(end));
+    begin = end;
   }
   return chains;
 }
@@ -78,16 +112,28 @@ size_t Repeated(const std::vector<Chain>& chains, const UsedEdges& used) {
   return repeated;
 }
 
+// Calls `visit(parent, child)` for all edges of both trees of an order.
+template <class Visit>
+void ForTwoTreeEdges(const std::vector<Rank>& order, const Visit& visit) {
+  const size_t count = order.size();
+  for (uint32_t p = 1; p < count; ++p) {
+    const uint32_t parent = TreeParent(PlanTreeKind::kBinary, p);
+    visit(order[parent], order[p]);
+    visit(order[count - 1 - parent], order[count - 1 - p]);
+  }
+}
+
 }  // namespace
 
 std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
                               const std::vector<Rank>& landers, size_t chain_count,
                               UsedEdges* used) {
-  const std::vector<RateClass> classes = SortByRate(topology, ports, landers);
+  const std::vector<Part> parts = SortLanders(topology, ports, landers);
   std::vector<Chain> best;
   size_t fewest = 0;
   for (uint32_t variant = 0; variant < kVariants; ++variant) {
-    std::vector<Chain> chains = Cut(classes, chain_count, variant);
+    std::vector<Chain> chains = ports.uplinks_limit() ? CutAlong(parts, chain_count, variant)
+                                                      : CutAcross(parts, chain_count, variant);
     const size_t repeated = Repeated(chains, *used);
     if (best.empty() || repeated < fewest) {
       best = std::move(chains);
@@ -100,6 +146,36 @@ std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
     for (size_t i = 1; i < chain.size(); ++i) used->Add(chain[i - 1], chain[i]);
   }
   return best;
+}
+
+std::pair<std::vector<Rank>, std::vector<Rank>> MakeTwoTrees(const Topology& topology,
+                                                             const Ports& ports,
+                                                             const std::vector<Rank>& landers,
+                                                             UsedEdges* used) {
+  const std::vector<Part> parts = SortLanders(topology, ports, landers);
+  std::vector<Rank> best;
+  size_t fewest = 0;
+  for (uint32_t variant = 0; variant < kVariants; ++variant) {
+    std::vector<Rank> order;
+    for (const Part& part : parts) {
+      const std::vector<Rank> ranks = Reorder(part, variant);
+      order.insert(order.end(), ranks.begin(), ranks.end());
+    }
+    size_t repeated = used->HasHead(order.front()) ? 1 : 0;
+    repeated += used->HasHead(order.back()) ? 1 : 0;
+    ForTwoTreeEdges(order, [&](Rank parent, Rank child) {
+      repeated += used->Has(parent, child) ? 1 : 0;
+    });
+    if (best.empty() || repeated < fewest) {
+      best = std::move(order);
+      fewest = repeated;
+    }
+    if (fewest == 0) break;
+  }
+  ForTwoTreeEdges(best, [&](Rank parent, Rank child) { used->Add(parent, child); });
+  used->AddHead(best.front());
+  used->AddHead(best.back());
+  return {best, {best.rbegin(), best.rend()}};
 }
 
 }  // namespace reshard

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <set>
 #include <utility>
 
@@ -18,6 +19,7 @@ using Chain = std::vector<Rank>;
 TEST_CASE("neighbours are of one group, chains of nearly equal length") {
   Job job;
   for (int i = 0; i < 8; ++i) job.AddDomain(1, kRate);
+  job.topology.groups = {{"a", 0}, {"b", 0}};
   for (Rank rank = 0; rank < 8; ++rank) job.site(rank).group = rank % 2;
   const Ports ports(job.topology);
   UsedEdges used;
@@ -35,6 +37,47 @@ TEST_CASE("slow NICs end the chains, dealt over all of them") {
   UsedEdges used;
   CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7}, 2, &used) ==
         std::vector<Chain>{{0, 2, 3, 1}, {5, 6, 7, 4}});
+}
+
+TEST_CASE("where uplinks limit, chains take whole groups") {
+  Job job;
+  for (int i = 0; i < 9; ++i) job.AddDomain(1, i == 1 ? kRate / 2 : kRate);
+  job.topology.groups = {{"a", kRate}, {"b", kRate}, {"c", kRate}};
+  for (Rank rank = 0; rank < 9; ++rank) job.site(rank).group = rank % 3;
+  const Ports ports(job.topology);
+  CHECK(ports.uplinks_limit());
+  UsedEdges used;
+  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 3, &used) ==
+        std::vector<Chain>{{0, 3, 6}, {4, 7, 1}, {2, 5, 8}});
+  UsedEdges other;
+  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 2, &other) ==
+        std::vector<Chain>{{0, 3, 6}, {4, 7, 1, 2, 5, 8}});
+  // More chains than groups: none is empty.
+  UsedEdges third;
+  size_t members = 0;
+  for (const Chain& chain :
+       MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 7, &third)) {
+    CHECK(!chain.empty());
+    members += chain.size();
+  }
+  CHECK(members == 9);
+}
+
+TEST_CASE("both orders of two trees are one backwards, and no lander passes on in both") {
+  Job job;
+  for (int i = 0; i < 11; ++i) job.AddDomain(1, kRate);
+  const Ports ports(job.topology);
+  UsedEdges used;
+  const std::vector<Rank> landers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+  for (int stream = 0; stream < 3; ++stream) {
+    const auto [first, second] = MakeTwoTrees(job.topology, ports, landers, &used);
+    CHECK(std::set<Rank>(first.begin(), first.end()).size() == landers.size());
+    CHECK(Chain(first.rbegin(), first.rend()) == second);
+    // Positions 0 to 4 have children.
+    for (size_t p = 0; p < 5; ++p) {
+      CHECK(std::find(second.begin(), second.begin() + 5, first[p]) == second.begin() + 5);
+    }
+  }
 }
 
 TEST_CASE("later chains avoid the edges of earlier ones") {

@@ -1,11 +1,13 @@
 #include "compiler/route/demands.h"
-#include "compiler/transfer/name_ranks.h"
 
 #include <algorithm>
 #include <iterator>
 #include <map>
 #include <string>
 #include <utility>
+
+#include "compiler/transfer/describe_tensors.h"
+#include "compiler/transfer/name_ranks.h"
 
 namespace reshard {
 namespace {
@@ -26,6 +28,7 @@ class DemandFinder {
  private:
   void CheckPlaces();
   bool CheckSenders(ClassId cls, bool over_network);
+  void ReportStuck();
   DomainSetId Intern(const std::vector<DomainId>& domains);
   void AddClass(ClassId cls);
   Diagnostic& Error(DiagnosticCode code, ClassId cls, std::string text);
@@ -38,7 +41,8 @@ class DemandFinder {
   Demands& out_;
   std::map<std::vector<DomainId>, DomainSetId> ids_;
   std::map<RankSetId, DomainSetId> whole_set_;           // of needers without a holder near them
-  std::map<std::pair<RankSetId, bool>, bool> reported_;  // holder sets that cannot send
+  // Classes that cannot be sent, by their holders and whether these are excluded.
+  std::map<std::pair<RankSetId, bool>, std::vector<ClassId>> stuck_;
 };
 
 Diagnostic& DemandFinder::Error(DiagnosticCode code, ClassId cls, std::string text) {
@@ -71,7 +75,7 @@ void DemandFinder::CheckPlaces() {
   Error(DiagnosticCode::kNoPlace, first_class,
         "the topology has no place for " + NameRanks(missing) +
             ", expected one for every rank that has weights (" +
-            DescribeClass(table_, transfers_, first_class) + " for one)");
+            DescribeTensors(table_, transfers_, {first_class}) + " for one)");
 }
 
 bool DemandFinder::CheckSenders(ClassId cls, bool over_network) {
@@ -79,18 +83,27 @@ bool DemandFinder::CheckSenders(ClassId cls, bool over_network) {
   const RankSetFacts& holders = facts_[facts.holders];
   const bool excluded = holders.active.ranks.empty();
   if (!excluded && !(over_network && holders.networked.empty())) return true;
-  if (!reported_.try_emplace({facts.holders, excluded}, true).second) return false;
-  const std::string holders_text = NameRanks(transfers_.rank_sets[facts.holders]);
-  const std::string tensor = DescribeClass(table_, transfers_, cls);
-  const std::string needers = NameRanks(transfers_.rank_sets[facts.needers]);
-  const std::string what =
-      "bytes of " + tensor + " for " + needers + " are only on " + holders_text;
-  if (excluded) {
-    Error(DiagnosticCode::kOnlyCopyExcluded, cls, what + ", all excluded in the topology");
-  } else {
-    Error(DiagnosticCode::kNoNic, cls, what + ", without a NIC to send them");
-  }
+  stuck_[{facts.holders, excluded}].push_back(cls);
   return false;
+}
+
+// One error for all that the same ranks alone hold and cannot send.
+void DemandFinder::ReportStuck() {
+  for (const auto& [where, classes] : stuck_) {
+    const auto& [holders, excluded] = where;
+    RankList needers;
+    for (const ClassId cls : classes) {
+      needers = Union(needers, transfers_.rank_sets[transfers_.classes[cls].needers]);
+    }
+    const std::string what = "bytes of " + DescribeTensors(table_, transfers_, classes) + " for " +
+                             NameRanks(needers) + " are only on " +
+                             NameRanks(transfers_.rank_sets[holders]);
+    if (excluded) {
+      Error(DiagnosticCode::kOnlyCopyExcluded, classes[0], what + ", all excluded in the topology");
+    } else {
+      Error(DiagnosticCode::kNoNic, classes[0], what + ", without a NIC to send them");
+    }
+  }
 }
 
 void DemandFinder::AddClass(ClassId cls) {
@@ -122,6 +135,7 @@ bool DemandFinder::Run() {
   CheckPlaces();
   if (diags_.error_count() != errors_before) return false;
   for (ClassId cls = 0; cls < transfers_.classes.size(); ++cls) AddClass(cls);
+  ReportStuck();
   return diags_.error_count() == errors_before;
 }
 
@@ -130,19 +144,6 @@ bool DemandFinder::Run() {
 bool FindDemands(const LogicalTable& table, const TransferSet& transfers, const Topology& topology,
                  RankSetFactsTable* facts, Diagnostics* diags, Demands* out) {
   return DemandFinder(table, transfers, topology, facts, diags, out).Run();
-}
-
-std::string DescribeClass(const LogicalTable& table, const TransferSet& transfers, ClassId cls) {
-  const Cell& cell = transfers.cells[transfers.classes[cls].first_cell];
-  const SuperTensor& super = table.supers[cell.super];
-  const std::vector<RefinedDim>& dims = transfers.dims[cell.super];
-  std::vector<int64_t> loop_values(super.loop_count(), 0);
-  for (size_t d = 0; d < dims.size(); ++d) {
-    if (dims[d].axis < loop_values.size()) {
-      loop_values[dims[d].axis] += cell.box[d].begin * dims[d].weight;
-    }
-  }
-  return "'" + super.name.Instance(loop_values) + "'";
 }
 
 }  // namespace reshard

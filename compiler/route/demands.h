@@ -32,9 +32,6 @@ struct Demands {
                                const Topology& topology, RankSetFactsTable* facts,
                                Diagnostics* diags, Demands* out);
 
-// The first tensor of a class by name: "'layers.3.wq'".
-std::string DescribeClass(const LogicalTable& table, const TransferSet& transfers, ClassId cls);
-
 }  // namespace reshard
 
 #endif  // RESHARD_COMPILER_ROUTE_DEMANDS_H_

@@ -21,7 +21,7 @@ void AppendStreams(DomainId domain, Rank lander, BytesOfSource* sources,
     if (count++ % kMaxSourcesPerSlice == 0) {
       RoutedStream& stream = out->emplace_back();
       stream.domains = {domain};
-      stream.trees.push_back({{lander}, {}});
+      stream.trees.push_back({PlanTreeKind::kChain, {lander}, {}});
     }
     RoutedStream& stream = out->back();
     std::sort(bytes.begin(), bytes.end(), [](const ClassRange& a, const ClassRange& b) {

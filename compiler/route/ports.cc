@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace reshard {
@@ -46,6 +47,21 @@ Ports::Ports(const Topology& topology) {
       outlets_.push_back(MakeOutlet(topology, facts.nics, own_port, facts.host_bytes_per_s));
     }
     outlet_of_site_.push_back(entry->second);
+  }
+  FindUplinks(topology);
+}
+
+void Ports::FindUplinks(const Topology& topology) {
+  std::vector<std::set<NicId>> nics(topology.groups.size());
+  for (const RankSite& site : topology.sites) {
+    if (site.group != kNone) nics[site.group].insert(site.nics.begin(), site.nics.end());
+  }
+  for (GroupId group = 0; group < nics.size(); ++group) {
+    int64_t rate = 0;
+    for (const NicId nic : nics[group]) rate += topology.nics[nic].bytes_per_s;
+    const int64_t uplink = topology.groups[group].uplink_bytes_per_s;
+    uplinks_.push_back(uplink < rate ? uplink : 0);
+    uplinks_limit_ = uplinks_limit_ || uplinks_.back() > 0;
   }
 }
 

@@ -34,6 +34,12 @@ class Ports {
   size_t outlet_count() const { return outlets_.size(); }
   const Outlet& outlet(OutletId id) const { return outlets_[id]; }
 
+  // What limits traffic of a group with others; 0 when its NICs together cannot fill its uplinks.
+  int64_t uplink_bytes_per_s(GroupId group) const {
+    return group == kNone ? 0 : uplinks_[group];
+  }
+  bool uplinks_limit() const { return uplinks_limit_; }  // some group
+
   SiteId site(Rank rank) const {  // kNone when the rank has no place
     return rank < site_of_rank_.size() ? site_of_rank_[rank] : kNone;
   }
@@ -45,10 +51,14 @@ class Ports {
   }
 
  private:
+  void FindUplinks(const Topology& topology);
+
   std::vector<int64_t> bytes_per_s_;
   std::vector<Outlet> outlets_;
   std::vector<SiteId> site_of_rank_;
   std::vector<OutletId> outlet_of_site_;
+  std::vector<int64_t> uplinks_;  // per group
+  bool uplinks_limit_ = false;
 };
 
 // Time that `bytes` take at `bytes_per_s`, in picoseconds rounded down.

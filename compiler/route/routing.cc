@@ -1,5 +1,6 @@
 #include "compiler/route/routing.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "compiler/route/class_cuts.h"
@@ -9,19 +10,22 @@
 #include "compiler/route/sources.h"
 #include "compiler/route/streams.h"
 #include "compiler/route/trees.h"
+#include "compiler/route/two_trees.h"
 #include "compiler/route/witnesses.h"
 
 namespace reshard {
 namespace {
 
-std::vector<RoutedStream> PutTogether(const std::vector<DraftStream>& drafts, Chains chains) {
+std::vector<RoutedStream> PutTogether(const std::vector<DraftStream>& drafts, StreamTrees trees) {
   std::vector<RoutedStream> streams;
   for (size_t s = 0; s < drafts.size(); ++s) {
     RoutedStream& stream = streams.emplace_back();
     stream.domains = drafts[s].domains;
     stream.bytes = drafts[s].bytes;
     stream.local = drafts[s].local;
-    for (std::vector<Rank>& chain : chains[s]) stream.trees.push_back({std::move(chain), {}});
+    for (BareTree& tree : trees[s]) {
+      stream.trees.push_back({tree.kind, std::move(tree.landers), {}});
+    }
   }
   return streams;
 }
@@ -44,6 +48,22 @@ std::vector<PortLoad> NicLoads(const Topology& topology, const Ports& ports,
   return loads;
 }
 
+// Streams of so many domains start with two trees: as chains they are deep, or need many heads.
+constexpr size_t kDeep = 8;
+
+// What `auto` begins with; candidates.h goes on from there. Where uplinks limit, trees would enter
+// groups more often than chains do.
+Strategy FirstStrategy(const RouteOptions& options, const Ports& ports,
+                       const std::vector<DraftStream>& drafts) {
+  if (options.strategy != Strategy::kAuto) return options.strategy;
+  if (ports.uplinks_limit()) return Strategy::kChains;
+  size_t most = 0;
+  for (const DraftStream& stream : drafts) {
+    if (!stream.local) most = std::max(most, stream.landers.size());
+  }
+  return options.heads == 0 && most >= kDeep ? Strategy::kTwoTrees : Strategy::kChains;
+}
+
 }  // namespace
 
 bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const Topology& topology,
@@ -56,11 +76,14 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   std::vector<DraftStream> drafts;
   const StreamInputs stream_inputs{&transfers, &topology, &ports, &cuts, &demands, &facts};
   if (!BuildStreams(table, stream_inputs, diags, &drafts)) return false;
+  RouteOptions chosen = options;
+  chosen.strategy = FirstStrategy(options, ports, drafts);
+  if (chosen.strategy == Strategy::kTwoTrees) SplitForTwoTrees(transfers, cuts, &drafts);
   const TreeInputs tree_inputs{&transfers, &topology, &ports, &facts, &drafts};
-  Chains chains = BuildChains(tree_inputs, options);
+  StreamTrees trees = BuildTrees(tree_inputs, chosen);
   PortBytes sent(ports);
-  AddRelays(tree_inputs, chains, &sent);
-  out->streams = PutTogether(drafts, std::move(chains));
+  AddRelays(tree_inputs, trees, &sent);
+  out->streams = PutTogether(drafts, std::move(trees));
   AssignSources(tree_inputs, cuts, &out->streams, &sent);
   out->loads = NicLoads(topology, ports, out->streams, sent);
   out->witnesses = FindWitnesses(transfers, topology, &facts);

@@ -14,8 +14,10 @@
 
 #include "compiler/diag/diagnostics.h"
 #include "compiler/layout/topology.h"
+#include "compiler/route/strategy.h"
 #include "compiler/transfer/transfer_set.h"
 #include "runtime/plan/cut_kinds.h"
+#include "runtime/plan/tree_kinds.h"
 
 namespace reshard {
 
@@ -34,8 +36,9 @@ struct SourceRange {
   Rank source = 0;
 };
 
-// landers in chain order; landers[0] is the head.
+// landers by position; landers[0] is the head. Who feeds whom: TreeParent (runtime/plan/program.h).
 struct RoutedTree {
+  PlanTreeKind kind = PlanTreeKind::kChain;
   std::vector<Rank> landers;
   std::vector<SourceRange> sources;  // covers the stream's bytes once; any order
 };
@@ -69,7 +72,8 @@ struct Routing {
 };
 
 struct RouteOptions {
-  uint32_t heads = 0;  // trees per stream; 0: chosen
+  Strategy strategy = Strategy::kAuto;
+  uint32_t heads = 0;  // chains per stream; 0: chosen
   // Landers with NICs less than half as fast as the fastest of their stream get trees of their own:
   // behind a fast lander that sends to others as well, they get less than their NICs could take.
   bool slow_apart = false;

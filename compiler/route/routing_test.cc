@@ -23,7 +23,7 @@ Routing Route(const Job& job, uint32_t heads = 0) {
   Diagnostics diags;
   Routing routing;
   const bool ok =
-      BuildRouting(job.table, job.transfers, job.topology, RouteOptions{heads}, &diags, &routing);
+      BuildRouting(job.table, job.transfers, job.topology, RouteOptions{Strategy::kAuto, heads}, &diags, &routing);
   REQUIRE(ok);
   return routing;
 }
@@ -281,14 +281,14 @@ TEST_CASE("errors name the tensor and the ranks") {
     Job job = Toy();
     job.site(1).excluded = true;
     CHECK(CodeOf(job, &text) == DiagnosticCode::kOnlyCopyExcluded);
-    CHECK(text.find("'t.4'") != std::string::npos);
+    CHECK(text.find("'t.{4..7}'") != std::string::npos);
     CHECK(text.find("only on rank 1,") != std::string::npos);
   }
   {
     Job job = Toy();
     job.site(0).nics.clear();
     CHECK(CodeOf(job, &text) == DiagnosticCode::kNoNic);
-    CHECK(text.find("'t.0'") != std::string::npos);
+    CHECK(text.find("'t.{0..3}'") != std::string::npos);
   }
   {
     Job job = Toy();

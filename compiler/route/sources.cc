@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <utility>
 
 #include "compiler/route/deal.h"
 #include "compiler/route/water_fill.h"
@@ -10,9 +11,10 @@
 namespace reshard {
 namespace {
 
-// What the heads of all trees want from one set of holders.
+// What heads want from one set of holders: those of all trees, or, where uplinks limit and some
+// holders are in the heads' group, those of one group from these.
 struct HolderDemand {
-  RankSetId holders = 0;
+  RankList senders;
   struct Want {
     uint32_t stream = 0;
     uint32_t tree = 0;
@@ -57,7 +59,10 @@ class SourceAssigner {
 
  private:
   void FindDemands();
-  Senders SendersOf(RankSetId holders, const Flow& flow) const;
+  GroupId GroupToAsk(RankSetId holders, Rank head) const;
+  RankList NetworkedIn(RankSetId holders, GroupId group) const;
+  void AddDemand(RankSetId holders, GroupId group);
+  Senders SendersOf(const HolderDemand& demand, const Flow& flow) const;
   void DealFlow(const HolderDemand& demand, Flow* flow);
   std::vector<Deal> DealWants(const std::vector<int64_t>& item_bytes, const Flow& flow,
                               const std::function<int64_t(uint32_t, int64_t)>& cut) const;
@@ -72,22 +77,30 @@ class SourceAssigner {
   std::vector<Flow> flows_;
 };
 
+// Holders of a head's own group, where that matters and there are any; else all.
+GroupId SourceAssigner::GroupToAsk(RankSetId holders, Rank head) const {
+  if (!in_.ports->uplinks_limit()) return kNone;
+  const GroupId group = in_.topology->sites[in_.ports->site(head)].group;
+  return NetworkedIn(holders, group).empty() ? kNone : group;
+}
+
+RankList SourceAssigner::NetworkedIn(RankSetId holders, GroupId group) const {
+  RankList ranks = (*in_.facts)[holders].networked;
+  std::erase_if(ranks, [&](Rank rank) {
+    return in_.topology->sites[in_.ports->site(rank)].group != group;
+  });
+  return ranks;
+}
+
 void SourceAssigner::FindDemands() {
-  std::map<RankSetId, size_t> ids;
+  std::map<std::pair<RankSetId, GroupId>, size_t> ids;
   for (uint32_t s = 0; s < streams_.size(); ++s) {
     if (streams_[s].local) continue;
     for (const HolderRun& run : HolderRuns(*in_.transfers, (*in_.streams)[s])) {
-      const auto [entry, is_new] = ids.try_emplace(run.holders, demands_.size());
-      if (is_new) {
-        demands_.push_back({run.holders, {}});
-        std::vector<OutletId>& outlets = flows_.emplace_back().outlets;
-        for (const Rank rank : (*in_.facts)[run.holders].networked) {
-          outlets.push_back(in_.ports->outlet_of_rank(rank));
-        }
-        std::sort(outlets.begin(), outlets.end());
-        outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
-      }
       for (uint32_t t = 0; t < streams_[s].trees.size(); ++t) {
+        const GroupId group = GroupToAsk(run.holders, streams_[s].trees[t].landers[0]);
+        const auto [entry, is_new] = ids.try_emplace({run.holders, group}, demands_.size());
+        if (is_new) AddDemand(run.holders, group);
         demands_[entry->second].wants.push_back({s, t, run});
         flows_[entry->second].bytes += run.bytes;
       }
@@ -95,10 +108,20 @@ void SourceAssigner::FindDemands() {
   }
 }
 
-Senders SourceAssigner::SendersOf(RankSetId holders, const Flow& flow) const {
+void SourceAssigner::AddDemand(RankSetId holders, GroupId group) {
+  HolderDemand& demand = demands_.emplace_back();
+  demand.senders =
+      group == kNone ? (*in_.facts)[holders].networked : NetworkedIn(holders, group);
+  std::vector<OutletId>& outlets = flows_.emplace_back().outlets;
+  for (const Rank rank : demand.senders) outlets.push_back(in_.ports->outlet_of_rank(rank));
+  std::sort(outlets.begin(), outlets.end());
+  outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
+}
+
+Senders SourceAssigner::SendersOf(const HolderDemand& demand, const Flow& flow) const {
   Senders senders;
   senders.by_outlet.resize(flow.outlets.size());
-  for (const Rank rank : (*in_.facts)[holders].networked) {
+  for (const Rank rank : demand.senders) {
     const OutletId outlet = in_.ports->outlet_of_rank(rank);
     const auto at = std::lower_bound(flow.outlets.begin(), flow.outlets.end(), outlet);
     senders.by_outlet[static_cast<size_t>(at - flow.outlets.begin())].push_back({rank, 0});
@@ -169,7 +192,7 @@ void SourceAssigner::DealFlow(const HolderDemand& demand, Flow* flow) {
   std::vector<int64_t> item_bytes;
   for (const HolderDemand::Want& want : demand.wants) item_bytes.push_back(want.run.bytes);
   const auto cut = [&](uint32_t item, int64_t at) { return CutRun(demand.wants[item], at); };
-  Senders senders = SendersOf(demand.holders, *flow);
+  Senders senders = SendersOf(demand, *flow);
   std::vector<int64_t> dealt(flow->outlets.size(), 0);
   for (const Deal& deal : DealWants(item_bytes, *flow, cut)) {
     const Rank source = senders.Take(deal.part, deal.extent);

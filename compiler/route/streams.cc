@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
 
 #include "compiler/route/deal.h"
 #include "compiler/route/round_cost.h"
+#include "compiler/transfer/describe_tensors.h"
 #include "compiler/transfer/name_ranks.h"
 
 namespace reshard {
@@ -39,6 +39,7 @@ class StreamBuilder {
  private:
   void FindParticipants();
   RankList UsableLanders(ClassId cls, DomainId domain);
+  bool ReportCutOff();
   uint32_t StreamOf(const std::vector<DomainId>& domains, RankList landers, bool local);
   RankList LandersOf(DomainId domain) const;
   void AddCandidates(const std::vector<DomainId>& domains, const std::vector<RankList>& landers,
@@ -65,7 +66,7 @@ class StreamBuilder {
   std::vector<bool> participates_;  // per site: holds or needs something
   std::map<std::tuple<bool, std::vector<DomainId>, RankList>, uint32_t> stream_ids_;
   std::vector<Group> groups_;
-  std::set<DomainId> reported_;
+  std::map<DomainId, std::vector<ClassId>> cut_off_;  // domains without NICs, what they need
 };
 
 // A plan has entries only for ranks that hold or need something.
@@ -102,14 +103,24 @@ RankList StreamBuilder::UsableLanders(ClassId cls, DomainId domain) {
     if (in_.ports->outlet_of_rank(rank) != kNone) usable.push_back(rank);
   }
   if (usable.empty()) usable = LandersOf(domain);
-  if (usable.empty() && reported_.insert(domain).second) {
+  if (usable.empty()) cut_off_[domain].push_back(cls);
+  return usable;
+}
+
+// One error for all that a domain cannot receive.
+bool StreamBuilder::ReportCutOff() {
+  for (const auto& [domain, classes] : cut_off_) {
+    RankList ranks;
+    for (const ClassId cls : classes) {
+      const RankSetFacts& needers = (*in_.facts)[in_.transfers->classes[cls].needers];
+      ranks = Union(ranks, needers.all.RanksOf(needers.all.Find(domain)));
+    }
     diags_.Error(DiagnosticCode::kNoNic, Span{in_.topology->file, 0, 0},
-                 "bytes of " + DescribeClass(table_, *in_.transfers, cls) + " for " +
-                     NameRanks(needers.all.RanksOf(needers.all.Find(domain))) +
-                     " come over the network, but no rank of the domain '" +
+                 "bytes of " + DescribeTensors(table_, *in_.transfers, classes) + " for " +
+                     NameRanks(ranks) + " come over the network, but no rank of the domain '" +
                      in_.topology->domains[domain].name + "' has a NIC to receive them");
   }
-  return usable;
+  return cut_off_.empty();
 }
 
 uint32_t StreamBuilder::StreamOf(const std::vector<DomainId>& domains, RankList landers,
@@ -150,8 +161,9 @@ Group StreamBuilder::MakeNetworkGroup(ClassId cls) {
   std::vector<RankList> usable;
   for (const DomainId domain : domains) {
     usable.push_back(UsableLanders(cls, domain));
-    if (usable.back().empty()) return {};
   }
+  const auto none = [](const RankList& ranks) { return ranks.empty(); };
+  if (std::any_of(usable.begin(), usable.end(), none)) return {};
   Group group;
   AddCandidates(domains, usable, &group);
   return group;
@@ -164,7 +176,11 @@ void StreamBuilder::AddNetworkGroups() {
     if (set == kNone) continue;
     const RankSetId needers = in_.transfers->classes[cls].needers;
     const auto [entry, is_new] = ids.try_emplace({needers, set}, groups_.size());
-    if (is_new) groups_.push_back(MakeNetworkGroup(cls));
+    if (is_new) {
+      groups_.push_back(MakeNetworkGroup(cls));
+    } else if (groups_[entry->second].streams.empty()) {
+      static_cast<void>(MakeNetworkGroup(cls));  // says what else cannot be received
+    }
     groups_[entry->second].classes.push_back(cls);
     groups_[entry->second].bytes += in_.transfers->classes[cls].bytes;
   }
@@ -345,7 +361,7 @@ void StreamBuilder::SortBytes() {
 bool StreamBuilder::Run() {
   FindParticipants();
   AddNetworkGroups();
-  if (!reported_.empty()) return false;
+  if (!ReportCutOff()) return false;
   Balance();
   if (WidenOverloaded()) Balance();
   const size_t network_groups = groups_.size();

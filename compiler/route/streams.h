@@ -21,6 +21,9 @@
 
 namespace reshard {
 
+// Of a stream that was split for two trees (two_trees.h).
+enum class StreamHalf : uint8_t { kWhole, kFirst, kSecond };
+
 struct DraftStream {
   std::vector<DomainId> domains;  // rising
   RankList landers;               // one per domain, in the order of `domains`, not sorted
@@ -28,6 +31,7 @@ struct DraftStream {
       bytes;  // by (holders, class, begin): what one source can send is adjacent
   int64_t total_bytes = 0;
   bool local = false;
+  StreamHalf half = StreamHalf::kWhole;
 };
 
 // Splits shorter than this are not worth a message of their own.

@@ -7,6 +7,7 @@
 #include "compiler/route/chains.h"
 #include "compiler/route/round_cost.h"
 #include "compiler/route/water_fill.h"
+#include "runtime/plan/program.h"
 
 namespace reshard {
 namespace {
@@ -60,16 +61,22 @@ std::vector<Rank> SlowLanders(const Ports& ports, const std::vector<Rank>& lande
   return slow;
 }
 
-Chains ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chain_counts,
-                      bool slow_apart) {
-  Chains chains;
+StreamTrees ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chain_counts,
+                           bool slow_apart) {
+  StreamTrees trees;
   UsedEdges used;
   for (size_t s = 0; s < in.streams->size(); ++s) {
     const DraftStream& stream = (*in.streams)[s];
+    std::vector<BareTree>& of_stream = trees.emplace_back();
     if (stream.local) {
-      chains.push_back({stream.landers});
+      of_stream.push_back({PlanTreeKind::kChain, stream.landers});
       continue;
     }
+    const auto add = [&](const std::vector<Rank>& landers, size_t count) {
+      for (auto& chain : MakeChains(*in.topology, *in.ports, landers, count, &used)) {
+        of_stream.push_back({PlanTreeKind::kChain, std::move(chain)});
+      }
+    };
     std::vector<Rank> landers = stream.landers;
     std::vector<Rank> slow;
     if (slow_apart) slow = SlowLanders(*in.ports, landers);
@@ -77,18 +84,83 @@ Chains ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chain_cou
       return std::find(slow.begin(), slow.end(), rank) != slow.end();
     });
     const size_t count = std::min(chain_counts[s], landers.size());
-    chains.push_back(MakeChains(*in.topology, *in.ports, landers, count, &used));
-    if (slow.empty()) continue;
-    const size_t slow_count = (count * slow.size() + landers.size() - 1) / landers.size();
-    for (auto& chain : MakeChains(*in.topology, *in.ports, slow, slow_count, &used)) {
-      chains.back().push_back(std::move(chain));
+    add(landers, count);
+    if (!slow.empty()) {
+      add(slow, (count * slow.size() + landers.size() - 1) / landers.size());
     }
   }
-  return chains;
+  return trees;
 }
 
+// Streams that could not be halved are chains.
+StreamTrees TwoTrees(const TreeInputs& in) {
+  StreamTrees trees = ChainsOfLength(in, std::vector<size_t>(in.streams->size(), 1), false);
+  UsedEdges used;
+  for (size_t s = 0; s + 1 < in.streams->size(); ++s) {
+    const DraftStream& stream = (*in.streams)[s];
+    if (stream.half != StreamHalf::kFirst) continue;
+    auto [first, second] = MakeTwoTrees(*in.topology, *in.ports, stream.landers, &used);
+    trees[s] = {{PlanTreeKind::kBinary, std::move(first)}};
+    trees[s + 1] = {{PlanTreeKind::kBinary, std::move(second)}};
+  }
+  return trees;
+}
+
+// What groups pass over their uplinks.
+class UplinkLoads {
+ public:
+  explicit UplinkLoads(const TreeInputs& in)
+      : in_(in), out_(in.topology->groups.size(), 0), in_bytes_(in.topology->groups.size(), 0) {}
+
+  // Busy time of the busiest uplinks in picoseconds; sources send from within a group where they can.
+  int64_t Level(const StreamTrees& trees) {
+    if (!in_.ports->uplinks_limit()) return 0;
+    for (size_t s = 0; s < trees.size(); ++s) {
+      const DraftStream& stream = (*in_.streams)[s];
+      if (stream.local) continue;
+      for (const BareTree& tree : trees[s]) {
+        AddSources(stream, GroupOf(tree.landers[0]));
+        for (uint32_t p = 1; p < tree.landers.size(); ++p) {
+          const GroupId from = GroupOf(tree.landers[TreeParent(tree.kind, p)]);
+          const GroupId to = GroupOf(tree.landers[p]);
+          if (from == to) continue;
+          if (from != kNone) out_[from] += stream.total_bytes;
+          if (to != kNone) in_bytes_[to] += stream.total_bytes;
+        }
+      }
+    }
+    int64_t level = 0;
+    for (GroupId group = 0; group < out_.size(); ++group) {
+      const int64_t rate = in_.ports->uplink_bytes_per_s(group);
+      const int64_t bytes = std::max(out_[group], in_bytes_[group]);
+      if (rate > 0) level = std::max(level, PicosecondsFor(bytes, rate));
+    }
+    return level;
+  }
+
+ private:
+  GroupId GroupOf(Rank rank) const { return in_.topology->sites[in_.ports->site(rank)].group; }
+
+  // Sources of other groups are taken to share what they send evenly.
+  void AddSources(const DraftStream& stream, GroupId group) {
+    for (const HolderRun& run : HolderRuns(*in_.transfers, stream)) {
+      const RankList& senders = (*in_.facts)[run.holders].networked;
+      const auto inside = [&](Rank rank) { return GroupOf(rank) == group; };
+      if (std::any_of(senders.begin(), senders.end(), inside)) continue;
+      if (group != kNone) in_bytes_[group] += run.bytes;
+      for (const Rank rank : senders) {
+        const GroupId from = GroupOf(rank);
+        if (from != kNone) out_[from] += run.bytes / static_cast<int64_t>(senders.size());
+      }
+    }
+  }
+
+  const TreeInputs& in_;
+  std::vector<int64_t> out_, in_bytes_;  // per group
+};
+
 struct Choice {
-  Chains chains;
+  StreamTrees trees;
   int64_t predicted_ns = 0;
   int64_t injects = 0;
 };
@@ -109,20 +181,20 @@ class ChainChooser {
     for (const auto& [lander, bytes] : lander_bytes_) most_landed_ = std::max(most_landed_, bytes);
   }
 
-  Chains Choose() {
+  StreamTrees Choose() {
     std::vector<Choice> choices;
     for (size_t length = longest_; length >= 1; length = length == 1 ? 0 : (length + 1) / 2) {
       choices.push_back(Make(length));
     }
     const auto over_budget = [](const Choice& c) { return c.injects > kMaxInjects; };
     const bool all_over = std::all_of(choices.begin(), choices.end(), over_budget);
-    if (all_over) return std::move(choices.front().chains);  // the fewest heads
+    if (all_over) return std::move(choices.front().trees);  // the fewest heads
     std::erase_if(choices, over_budget);
     int64_t best_ns = choices.front().predicted_ns;
     for (const Choice& choice : choices) best_ns = std::min(best_ns, choice.predicted_ns);
     // Fewer heads make a smaller plan and spare the sources: worth a quarter of a per cent.
     for (Choice& choice : choices) {
-      if (choice.predicted_ns <= best_ns + best_ns / 400) return std::move(choice.chains);
+      if (choice.predicted_ns <= best_ns + best_ns / 400) return std::move(choice.trees);
     }
     return {};
   }
@@ -135,13 +207,13 @@ class ChainChooser {
     for (const DraftStream& stream : *in_.streams) {
       counts.push_back((stream.landers.size() + length - 1) / length);
     }
-    choice.chains = ChainsOfLength(in_, counts, slow_apart_);
-    for (size_t s = 0; s < counts.size(); ++s) counts[s] = choice.chains[s].size();
-    for (const auto& trees : choice.chains) {
-      for (const auto& chain : trees) depth = std::max(depth, chain.size());
+    choice.trees = ChainsOfLength(in_, counts, slow_apart_);
+    for (size_t s = 0; s < counts.size(); ++s) counts[s] = choice.trees[s].size();
+    for (const std::vector<BareTree>& of_stream : choice.trees) {
+      for (const BareTree& chain : of_stream) depth = std::max(depth, chain.landers.size());
     }
     PortBytes sent(*in_.ports);
-    AddRelays(in_, choice.chains, &sent);
+    AddRelays(in_, choice.trees, &sent);
     std::vector<Flow> flows;
     for (const SourceDemand& demand : demands_) {
       Flow& flow = flows.emplace_back();
@@ -157,7 +229,9 @@ class ChainChooser {
     }
     // Heads that wait for a source: the busier the sources, the more often none is free. Measured
     // losses are about 2 % with sources that are always busy.
-    const int64_t busy_ns = std::max(received_.MaxLevel(), sent.MaxLevel()) / 1000;
+    const int64_t uplinks_ps = UplinkLoads(in_).Level(choice.trees);
+    const int64_t busy_ns =
+        std::max({received_.MaxLevel(), sent.MaxLevel(), uplinks_ps}) / 1000;
     const int64_t waits_ns = injected.MaxLevel() / 1000 / 50;
     const int64_t rounds =
         WantedRounds(most_landed_, busy_ns, static_cast<int64_t>(depth), kDefaultSliceBytes);
@@ -195,21 +269,25 @@ std::vector<HolderRun> HolderRuns(const TransferSet& transfers, const DraftStrea
   return runs;
 }
 
-void AddRelays(const TreeInputs& inputs, const Chains& chains, PortBytes* sent) {
-  for (size_t s = 0; s < chains.size(); ++s) {
-    for (const std::vector<Rank>& chain : chains[s]) {
-      for (size_t i = 0; i + 1 < chain.size(); ++i) {
-        sent->Add(inputs.ports->outlet_of_rank(chain[i]), (*inputs.streams)[s].total_bytes);
+void AddRelays(const TreeInputs& inputs, const StreamTrees& trees, PortBytes* sent) {
+  for (size_t s = 0; s < trees.size(); ++s) {
+    for (const BareTree& tree : trees[s]) {
+      for (uint32_t p = 1; p < tree.landers.size(); ++p) {
+        const Rank parent = tree.landers[TreeParent(tree.kind, p)];
+        sent->Add(inputs.ports->outlet_of_rank(parent), (*inputs.streams)[s].total_bytes);
       }
     }
   }
 }
 
-Chains BuildChains(const TreeInputs& inputs, const RouteOptions& options) {
-  if (options.heads == 0) return ChainChooser(inputs, options.slow_apart).Choose();
+StreamTrees BuildTrees(const TreeInputs& inputs, const RouteOptions& options) {
+  if (options.strategy == Strategy::kTwoTrees) return TwoTrees(inputs);
+  const bool direct = options.strategy == Strategy::kDirect;
+  if (options.heads == 0 && !direct) return ChainChooser(inputs, options.slow_apart).Choose();
   std::vector<size_t> counts;
   for (const DraftStream& stream : *inputs.streams) {
-    counts.push_back(std::min<size_t>(options.heads, stream.landers.size()));
+    const size_t most = stream.landers.size();
+    counts.push_back(direct ? most : std::min<size_t>(options.heads, most));
   }
   return ChainsOfLength(inputs, counts, options.slow_apart);
 }

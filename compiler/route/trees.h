@@ -1,7 +1,9 @@
-// Trees: along which chains of domains each stream goes, and how many chains it has.
+// Trees: along which trees of domains each stream goes, and how many trees it has.
 //
-// More chains are shorter and fill sooner, but each needs the stream's bytes from the sources
-// again.
+// Chains: more of them are shorter and fill sooner, but each needs the stream's bytes from the
+// sources again. Two trees: each half of a stream takes a binary tree of its own over the same
+// landers; who passes on in one tree is a leaf of the other, so that every lander sends about what it
+// receives, and both are only log2 deep.
 #ifndef RESHARD_COMPILER_ROUTE_TREES_H_
 #define RESHARD_COMPILER_ROUTE_TREES_H_
 
@@ -34,16 +36,22 @@ struct TreeInputs {
   const std::vector<DraftStream>* streams = nullptr;
 };
 
-// Per stream: its chains, each a list of landers from the head on. A local stream has one of one.
+// A tree without its sources.
+struct BareTree {
+  PlanTreeKind kind = PlanTreeKind::kChain;
+  std::vector<Rank> landers;  // by position
+};
+// Per stream. A local stream has one tree of one lander.
 // Neighbours of a chain are of one group and near each other in the topology; slow NICs come last.
-// Chains of different streams avoid having two ranks follow each other twice.
-using Chains = std::vector<std::vector<std::vector<Rank>>>;
+// Trees of different streams avoid having two ranks follow each other twice.
+using StreamTrees = std::vector<std::vector<BareTree>>;
 
-// Chains of `options.heads` trees per stream, or of as many as come out best where that is 0.
-Chains BuildChains(const TreeInputs& inputs, const RouteOptions& options);
+// `options` with a strategy of two trees asks for streams that SplitForTwoTrees made. Without heads,
+// as many chains as come out best by an estimate.
+StreamTrees BuildTrees(const TreeInputs& inputs, const RouteOptions& options);
 
 // Adds what landers forward.
-void AddRelays(const TreeInputs& inputs, const Chains& chains, PortBytes* sent);
+void AddRelays(const TreeInputs& inputs, const StreamTrees& trees, PortBytes* sent);
 
 }  // namespace reshard
 

@@ -53,7 +53,7 @@ TEST_CASE("as many lanes as sources are needed to keep a head busy") {
   job.AddDomain(1, kRate);
   const Ports ports(job.topology);
   RoutedStream stream;
-  stream.trees.push_back({{2}, {{{0, 0, 1'000'000}, 0}}});
+  stream.trees.push_back({PlanTreeKind::kChain, {2}, {{{0, 0, 1'000'000}, 0}}});
   CHECK(LaneCount(ports, stream, 0) == 3);
   stream.trees[0].sources[0].source = 1;
   CHECK(LaneCount(ports, stream, 0) == 1);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/tree_levels.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/program.h"
 
 namespace reshard {
 
@@ -27,12 +29,14 @@ void Ledger::FindWatched(size_t site_count) {
       most_portions = std::max(most_portions, slice.portion_count);
     }
     for (const SourceRun& run : tree.runs) sends[ports_.site(run.source)] = true;
-    for (size_t p = 0; p < tree.members.size(); ++p) {
+    for (uint32_t p = 0; p < tree.members.size(); ++p) {
       const SiteId site = ports_.site(tree.members[p]);
-      steady_ops_[site] += (p == 0 ? most_portions : 1) + (p + 1 < tree.members.size() ? 1 : 0);
+      steady_ops_[site] += p == 0 ? most_portions : 1;
+      if (p > 0) ++steady_ops_[ports_.site(tree.members[TreeParent(tree.kind, p)])];
       steady_bytes[site] += widest;
     }
-    horizon_ = std::max(horizon_, static_cast<uint32_t>(tree.members.size()) + 1);
+    const auto levels = static_cast<uint32_t>(LevelCount(tree.kind, tree.members.size()));
+    horizon_ = std::max(horizon_, levels + 1);
   }
   watched_.assign(site_count, kNone);
   uint32_t count = 0;
@@ -49,10 +53,12 @@ void Ledger::FindEffects() {
     const ScheduledTree& tree = trees_[t];
     if (tree.local) continue;
     for (uint32_t p = 0; p < tree.members.size(); ++p) {
+      const uint32_t depth = TreeDepth(tree.kind, p);
       const uint32_t watched = watched_[ports_.site(tree.members[p])];
-      if (watched == kNone) continue;
-      effects_[t].push_back({watched, p, true, p == 0});
-      if (p + 1 < tree.members.size()) effects_[t].push_back({watched, p + 1, false, false});
+      if (watched != kNone) effects_[t].push_back({watched, depth, true, p == 0});
+      if (p == 0) continue;
+      const uint32_t parent = watched_[ports_.site(tree.members[TreeParent(tree.kind, p)])];
+      if (parent != kNone) effects_[t].push_back({parent, depth, false, false});
     }
   }
 }
@@ -68,7 +74,8 @@ void Ledger::FindSharedPairs() {
     const ScheduledTree& tree = trees_[t];
     if (tree.local) continue;
     for (uint32_t p = 1; p < tree.members.size(); ++p) {
-      uses.push_back({PairKey(tree.members[p - 1], tree.members[p]), t, p});
+      uses.push_back({PairKey(tree.members[TreeParent(tree.kind, p)], tree.members[p]), t,
+                      TreeDepth(tree.kind, p)});
     }
     std::vector<Rank> sources;
     for (const SourceRun& run : tree.runs) sources.push_back(run.source);

@@ -1,7 +1,7 @@
 // Ledger: what ranks do in the rounds to come, for the few ranks where it may become too much.
 //
-// A slice that enters its tree in round r is received by position p in round r + p and forwarded in
-// r + p + 1. Most ranks are in so few trees that every one of these may have a slice in every
+// A slice that enters its tree in round r is received at depth d in round r + d and forwarded in
+// r + d + 1. Most ranks are in so few trees that every one of these may have a slice in every
 // round; only the others are written down. It also keeps two messages of one round from having the
 // same sender and receiver.
 #ifndef RESHARD_COMPILER_SCHEDULE_LEDGER_H_

@@ -5,6 +5,8 @@
 
 #include "compiler/route/ports.h"
 #include "compiler/route/round_cost.h"
+#include "compiler/schedule/tree_levels.h"
+#include "runtime/plan/program.h"
 
 namespace reshard {
 namespace {
@@ -33,7 +35,7 @@ class Prediction {
       for (uint32_t p = 0; p < tree.member_count; ++p) {
         outlets.push_back(ports_.outlet_of_rank(schedule.tree_members[tree.first_member + p]));
       }
-      deepest_ = std::max(deepest_, outlets.size());
+      deepest_ = std::max(deepest_, LevelCount(tree.kind, outlets.size()));
     }
     for (const PlanInject& inject : schedule.injects) {
       if (!members_[inject.tree].empty()) {
@@ -76,12 +78,16 @@ class Prediction {
     }
   }
 
-  // A slice reaches position `depth` of its tree.
+  // A slice reaches the members at `depth` of its tree.
   void AddHop(const Entry& slice, size_t depth) {
     const std::vector<OutletId>& members = members_[slice.tree];
-    if (depth >= members.size()) return;
-    Add(ports_, members[depth], slice.bytes, &received_);
-    if (depth > 0) Add(ports_, members[depth - 1], slice.bytes, &sent_);
+    const PlanTreeKind kind = schedule_.trees[slice.tree].kind;
+    const TreeLevel level = LevelOf(kind, depth, members.size());
+    for (size_t p = level.first; p < level.last; ++p) {
+      Add(ports_, members[p], slice.bytes, &received_);
+      if (p == 0) continue;
+      Add(ports_, members[TreeParent(kind, static_cast<uint32_t>(p))], slice.bytes, &sent_);
+    }
   }
 
   // Time of the busiest port; all loads become 0.

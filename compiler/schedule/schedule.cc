@@ -12,6 +12,7 @@
 #include "compiler/schedule/sizes.h"
 #include "compiler/schedule/slices.h"
 #include "compiler/schedule/slots.h"
+#include "compiler/schedule/tree_levels.h"
 #include "runtime/base/check.h"
 
 namespace reshard {
@@ -39,7 +40,7 @@ const RankSlots* LargestStaging(const std::vector<RankSlots>& slots) {
 
 void AppendTree(const ScheduledTree& tree, Schedule* out) {
   const auto id = static_cast<uint32_t>(out->trees.size());
-  out->trees.push_back({tree.stream, PlanTreeKind::kChain,
+  out->trees.push_back({tree.stream, tree.kind,
                         static_cast<uint32_t>(out->tree_members.size()),
                         static_cast<uint32_t>(tree.members.size())});
   out->tree_members.insert(out->tree_members.end(), tree.members.begin(), tree.members.end());
@@ -49,8 +50,8 @@ void AppendTree(const ScheduledTree& tree, Schedule* out) {
       const SourceRun& portion = tree.portions[slice.first_portion + i];
       out->injects.push_back({tree.rounds[s], id, portion.source, portion.begin, portion.extent});
     }
-    const uint32_t last_round = tree.rounds[s] + static_cast<uint32_t>(tree.members.size()) - 1;
-    out->round_count = std::max(out->round_count, last_round + 1);
+    const auto levels = static_cast<uint32_t>(LevelCount(tree.kind, tree.members.size()));
+    out->round_count = std::max(out->round_count, tree.rounds[s] + levels);
   }
 }
 

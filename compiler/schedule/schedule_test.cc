@@ -145,7 +145,11 @@ TEST_CASE("random jobs obey the rules") {
     ScheduleOptions options;
     options.max_staging_bytes = int64_t{1} << (22 + seed % 7);
     options.slice_bytes = int64_t{1} << (16 + seed % 11);
-    const Built built = Build(job, RouteOptions{seed % 5}, options);
+    RouteOptions route;
+    route.strategy = static_cast<Strategy>(seed % kStrategyTexts.size());
+    const bool chains = route.strategy == Strategy::kAuto || route.strategy == Strategy::kChains;
+    if (chains) route.heads = seed / 4 % 5;
+    const Built built = Build(job, route, options);
     const std::string problem = CheckSchedule(job, options, built.schedule);
     REQUIRE(problem == "");
   }

@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "compiler/route/round_cost.h"
+#include "compiler/schedule/tree_levels.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/program.h"
 
 namespace reshard {
 namespace {
@@ -114,8 +116,9 @@ RoundLimits Sizer::RoundShares() const {
   PortBytes relayed(ports_);
   for (const ScheduledTree& tree : trees_) {
     if (tree.local) continue;
-    for (size_t p = 0; p + 1 < tree.members.size(); ++p) {
-      relayed.Add(ports_.outlet_of_rank(tree.members[p]), CeilDiv(tree.bytes, rounds_));
+    for (uint32_t p = 1; p < tree.members.size(); ++p) {
+      const Rank parent = tree.members[TreeParent(tree.kind, p)];
+      relayed.Add(ports_.outlet_of_rank(parent), CeilDiv(tree.bytes, rounds_));
     }
   }
   for (PortId port = 0; port < ports_.port_count(); ++port) {
@@ -161,11 +164,11 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       traffic.most_local_streams = std::max(traffic.most_local_streams, ++count);
       continue;
     }
-    traffic.deepest = std::max(traffic.deepest, tree.members.size());
-    for (size_t p = 0; p < tree.members.size(); ++p) {
-      const OutletId outlet = ports.outlet_of_rank(tree.members[p]);
-      received.Add(outlet, tree.bytes);
-      if (p + 1 < tree.members.size()) sent.Add(outlet, tree.bytes);
+    traffic.deepest = std::max(traffic.deepest, LevelCount(tree.kind, tree.members.size()));
+    for (uint32_t p = 0; p < tree.members.size(); ++p) {
+      received.Add(ports.outlet_of_rank(tree.members[p]), tree.bytes);
+      if (p == 0) continue;
+      sent.Add(ports.outlet_of_rank(tree.members[TreeParent(tree.kind, p)]), tree.bytes);
     }
     for (const SourceRun& run : tree.runs) sent.Add(ports.outlet_of_rank(run.source), run.extent);
   }

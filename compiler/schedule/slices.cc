@@ -155,6 +155,7 @@ std::vector<ScheduledTree> MakeTrees(const Routing& routing) {
     for (const RoutedTree& routed : stream.trees) {
       ScheduledTree& tree = trees.emplace_back();
       tree.stream = s;
+      tree.kind = routed.kind;
       tree.members = routed.landers;
       tree.local = stream.local;
       std::vector<SourceRun> runs;

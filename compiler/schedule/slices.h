@@ -33,6 +33,7 @@ struct DraftSlice {
 
 struct ScheduledTree {
   uint32_t stream = 0;
+  PlanTreeKind kind = PlanTreeKind::kChain;
   std::vector<Rank> members;
   bool local = false;
   int64_t bytes = 0;

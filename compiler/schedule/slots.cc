@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/schedule/tree_levels.h"
+
 namespace reshard {
 namespace {
 
@@ -49,21 +51,23 @@ class Peak {
 std::vector<RankSlots> FindSlots(const Topology& topology, const Ports& ports,
                                  const std::vector<ScheduledTree>& trees) {
   const std::vector<std::vector<Start>> starts = StartsByRound(trees);
-  std::vector<std::vector<SiteId>> members;
+  std::vector<std::vector<SiteId>> members;  // per tree
   size_t deepest = 0;
   for (const ScheduledTree& tree : trees) {
     std::vector<SiteId>& sites = members.emplace_back();
     for (const Rank member : tree.members) sites.push_back(ports.site(member));
-    deepest = std::max(deepest, tree.members.size());
+    deepest = std::max(deepest, LevelCount(tree.kind, tree.members.size()));
   }
   Peak received(topology.sites.size()), packed(topology.sites.size());
   for (size_t round = 0; round < starts.size() + deepest; ++round) {
     for (size_t depth = 0; depth < deepest && depth <= round; ++depth) {
       if (round - depth >= starts.size()) continue;
       for (const Start& start : starts[round - depth]) {
-        if (depth >= members[start.tree].size()) continue;
-        const DraftSlice& slice = trees[start.tree].slices[start.slice];
-        received.Add(members[start.tree][depth], AlignedToSlot(slice.extent));
+        const ScheduledTree& tree = trees[start.tree];
+        const TreeLevel level = LevelOf(tree.kind, depth, tree.members.size());
+        for (size_t p = level.first; p < level.last; ++p) {
+          received.Add(members[start.tree][p], AlignedToSlot(tree.slices[start.slice].extent));
+        }
       }
     }
     received.EndRound();

@@ -18,6 +18,7 @@
 #include "runtime/base/name_pattern.h"
 #include "runtime/base/rank_set.h"
 #include "runtime/plan/cut_kinds.h"
+#include "runtime/plan/tree_kinds.h"
 
 namespace reshard {
 
@@ -128,7 +129,6 @@ struct PlanStream {
   bool local = false;  // no network: the only lander packs its own bytes
 };
 
-enum class PlanTreeKind : uint8_t { kChain = 0 };
 // tree_members[first_member ...]: landers, the head first, in different domains. The parent and the
 // depth of a position are TreeParent and TreeDepth (program.h).
 struct PlanTree {

@@ -1,6 +1,7 @@
 #include "runtime/plan/program.h"
 
 #include <algorithm>
+#include <bit>
 #include <array>
 #include <numeric>
 #include <tuple>
@@ -315,19 +316,24 @@ class Expander {
 std::string_view OpKindText(OpKind kind) { return kOpTexts[static_cast<size_t>(kind)]; }
 
 uint32_t TreeParent(PlanTreeKind kind, uint32_t position) {
-  RESHARD_CHECK(kind == PlanTreeKind::kChain && position > 0, "a chain's head has no parent");
-  return position - 1;
+  RESHARD_CHECK(position > 0, "the head of a tree has no parent");
+  return kind == PlanTreeKind::kChain ? position - 1 : (position - 1) / 2;
 }
 
 uint32_t TreeDepth(PlanTreeKind kind, uint32_t position) {
-  RESHARD_CHECK(kind == PlanTreeKind::kChain, "chains are the only trees");
-  return position;
+  if (kind == PlanTreeKind::kChain) return position;
+  return static_cast<uint32_t>(std::bit_width(uint64_t{position} + 1)) - 1;
 }
 
 std::vector<uint32_t> TreeChildren(PlanTreeKind kind, uint32_t position, uint32_t member_count) {
-  RESHARD_CHECK(kind == PlanTreeKind::kChain, "chains are the only trees");
-  if (position + 1 >= member_count) return {};
-  return {position + 1};
+  // 64 bits: twice a position may be more than a position can be.
+  const bool chain = kind == PlanTreeKind::kChain;
+  const uint64_t first = chain ? uint64_t{position} + 1 : 2 * uint64_t{position} + 1;
+  std::vector<uint32_t> children;
+  for (uint64_t child = first; child < member_count && child < first + (chain ? 1 : 2); ++child) {
+    children.push_back(static_cast<uint32_t>(child));
+  }
+  return children;
 }
 
 uint32_t ProgramIndex::RankIndex(const Plan& plan, uint32_t rank) const {

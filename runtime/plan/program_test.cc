@@ -12,6 +12,7 @@
 namespace reshard {
 namespace {
 
+using testing::BinaryPlan;
 using testing::ColocatedPlan;
 using testing::ExpertPlan;
 using testing::NamedPlan;
@@ -47,6 +48,32 @@ TEST_CASE("a source packs its messages side by side and sends them to the heads'
         "0 recv 0 tree 0 [0+32] 0 0\n"
         "0 recv 1 tree 0 [32+32] 32 0\n"
         "0 copy 2 tree 0 [0+64] 0 0\n");
+}
+
+TEST_CASE("in a binary tree a slice goes to two children in one round") {
+  const std::string text = Text(BinaryPlan(), 2);
+  CHECK(text.find("1 forward 5 tree 0 [0+1024] 0 1024\n1 forward 6 tree 0 [0+1024] 0 1024\n") !=
+        std::string::npos);
+  CHECK(text.find("4 forward 5 tree 0 [3072+1024] 0 1024\n") != std::string::npos);
+  CHECK(Text(BinaryPlan(), 6).find("1 recv 2 tree 0 [0+1024] 1024 0\n") != std::string::npos);
+}
+
+TEST_CASE("positions, parents, children and depths of trees agree") {
+  for (const PlanTreeKind kind : {PlanTreeKind::kChain, PlanTreeKind::kBinary}) {
+    for (uint32_t count = 1; count < 40; ++count) {
+      std::map<uint32_t, uint32_t> parents;
+      for (uint32_t p = 0; p < count; ++p) {
+        for (const uint32_t child : TreeChildren(kind, p, count)) {
+          CHECK(TreeParent(kind, child) == p);
+          CHECK(TreeDepth(kind, child) == TreeDepth(kind, p) + 1);
+          CHECK(parents.emplace(child, p).second);
+        }
+      }
+      CHECK(parents.size() == count - 1);
+    }
+  }
+  CHECK(TreeDepth(PlanTreeKind::kBinary, 6) == 2);
+  CHECK(TreeDepth(PlanTreeKind::kBinary, 7) == 3);
 }
 
 TEST_CASE("a slice moves one position a round along a chain, through the slots in turn") {

@@ -155,6 +155,11 @@ void TotalsChecker::CheckBound() {
     bound = MulDiv(cut.bytes, kNanoseconds, cut.bytes_per_s);
   }
   Compare("bound_ns", plan_.header.totals.bound_ns, bound);
+  if (plan_.header.totals.predicted_ns < bound) {
+    log_.Add(VerifyRule::kTotals, "totals",
+             "predicted_ns is " + std::to_string(plan_.header.totals.predicted_ns) +
+                 ", less than the bound of " + Text(bound) + ", which no schedule beats");
+  }
 }
 
 // Adds what a rank sends and receives in each round.

@@ -256,6 +256,12 @@ void AddClaimMutations(std::vector<PlanMutation>* out) {
     add("a total one too high", VerifyRule::kTotals, ReplicatedPlan(),
         [total](Plan* p) { ++(p->header.totals.*total); });
   }
+  add("a tree that is called a chain", VerifyRule::kTotals, BinaryPlan(),
+      [](Plan* p) { p->trees[0].kind = PlanTreeKind::kChain; });
+  add("a chain that is called a tree", VerifyRule::kTotals, ReplicatedPlan(),
+      [](Plan* p) { p->trees[0].kind = PlanTreeKind::kBinary; });
+  add("a time below the bound", VerifyRule::kTotals, ReplicatedPlan(),
+      [](Plan* p) { p->header.totals.predicted_ns = 2047; });
   add("a round too many", VerifyRule::kTotals, ReplicatedPlan(),
       [](Plan* p) { ++p->header.totals.rounds; });
   add("a time below what the busiest ports take", VerifyRule::kTotals, ReplicatedPlan(),

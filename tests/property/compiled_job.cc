@@ -25,7 +25,7 @@ std::string CompileJob(const Job& job, LoadedPlan* out) {
   Compilation compilation;
   CompileOptions options;
   options.schedule.slice_bytes = job.slice_bytes;
-  options.route.heads = job.heads;
+  options.route = {job.strategy, job.heads};
   if (!Compile({"train.json", job.train}, {"infer.json", job.infer}, {"topo.json", job.topo},
                options, Stage::kPlan, &diags, {}, &compilation)) {
     std::ostringstream text;

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/route/strategy.h"
 #include "tests/oracle/element_array.h"
 
 namespace reshard {
@@ -23,6 +24,7 @@ struct JobParam {
 struct Job {
   std::string train, infer, topo;
   int64_t slice_bytes = int64_t{64} << 20;
+  Strategy strategy = Strategy::kAuto;
   uint32_t heads = 0;
   std::vector<JobParam> params;  // every param of every rank
 };

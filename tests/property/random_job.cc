@@ -42,7 +42,9 @@ class JobMaker {
     job.params.insert(job.params.end(), destination.params().begin(), destination.params().end());
     const std::vector<int64_t> slices = {64 << 20, 4096, 1024, 256};
     job.slice_bytes = slices[Below(slices.size())];
-    job.heads = Below(2) == 0 ? 0 : Below(4);
+    job.strategy = static_cast<Strategy>(Below(kStrategyTexts.size()));
+    const bool chains = job.strategy == Strategy::kAuto || job.strategy == Strategy::kChains;
+    if (chains) job.heads = Below(2) == 0 ? 0 : Below(4);
     return job;
   }
 

@@ -200,11 +200,13 @@ struct Checker {
     uint32_t last = 0;
     for (const auto& [where, bytes] : slices) {
       const PlanTree& tree = schedule.trees[where.first];
+      std::vector<uint32_t> rounds;  // by position
       for (uint32_t p = 0; p < tree.member_count; ++p) {
-        const uint32_t round = where.second + p;
-        loads[{Member(tree, p), round}].received += aligned(bytes);
-        if (p > 0) message(round, Member(tree, p - 1), Member(tree, p));
-        last = std::max(last, round);
+        const uint32_t parent = tree.kind == PlanTreeKind::kChain ? p - 1 : (p - 1) / 2;
+        rounds.push_back(p == 0 ? where.second : rounds[parent] + 1);
+        loads[{Member(tree, p), rounds[p]}].received += aligned(bytes);
+        if (p > 0) message(rounds[p], Member(tree, parent), Member(tree, p));
+        last = std::max(last, rounds[p]);
       }
     }
     Require(schedule.round_count == last + 1, "round_count");

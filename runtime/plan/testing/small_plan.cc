@@ -314,10 +314,20 @@ Plan ColocatedPlan() {
                            {PlanCutKind::kInjection, {1}, 256, 2'000'000'000}});
 }
 
+Plan BinaryPlan() {
+  Plan plan = ReplicatedPlan();
+  plan.trees[0].kind = PlanTreeKind::kBinary;
+  // Rank 2 sends each slice to 5 and to 6, one round after it came.
+  plan.header.totals.rounds = 5;
+  plan.header.totals.predicted_ns = 1024 + 4 * 2048;
+  return plan;
+}
+
 std::vector<NamedPlan> SmallPlans() {
   std::vector<NamedPlan> plans;
   plans.push_back({"toy", ToyPlan()});
   plans.push_back({"replicated", ReplicatedPlan()});
+  plans.push_back({"binary", BinaryPlan()});
   plans.push_back({"expert", ExpertPlan()});
   plans.push_back({"colocated", ColocatedPlan()});
   return plans;

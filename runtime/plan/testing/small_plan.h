@@ -22,6 +22,9 @@ Plan ToyPlan();
 // lander has a neighbour that copies from it.
 Plan ReplicatedPlan();
 
+// The same along a binary tree: 2 sends to 5 and 6, so that five rounds are enough.
+Plan BinaryPlan();
+
 // Experts of two layers, four per layer: ranks 0 and 1 hold two consecutive ones each, one param
 // per layer and expert; rank 2 needs the even ones stacked and padded by a zero row, rank 3 the odd
 // ones stacked and transposed. Cuts inside classes, a param with a second name, an external param.
