@@ -71,7 +71,7 @@ def reshard_fuzz_test(name, corpus, srcs = None, copts = [], data = [], deps = [
         **kwargs
     )
 
-def reshard_py_test(name, src = None, data = [], **kwargs):
+def reshard_py_test(name, src = None, data = [], torch = False, **kwargs):
     """A program of Python unittest classes, run from the repository's root.
 
     Bazel's py_test starts a program called "python", which Debian does not have.
@@ -82,12 +82,13 @@ def reshard_py_test(name, src = None, data = [], **kwargs):
       name: the test's name.
       src: the program; NAME.py unless given.
       data: what it reads or runs.
+      torch: whether it imports PyTorch, and says by name what it skips without it.
       **kwargs: passed on to sh_test.
     """
     src = src or name + ".py"
     sh_test(
         name = name,
-        srcs = ["//bazel:run_python_test.sh"],
+        srcs = ["//bazel:run_torch_test.sh" if torch else "//bazel:run_python_test.sh"],
         args = ["$(location %s)" % src],
         data = data + [src, "//bazel:run_python_test.py"],
         **kwargs
