@@ -8,10 +8,11 @@
 from ._library import use_installation
 from .errors import CompileError, CompileWarning, Diagnostic, ReshardError
 from .executor import Backend, ExecutionStats, ExecutorState, RankExecutor, loopback_backends
+from .importers import import_layout
 from .plan import Param, Plan, PlanStats, compile
 
 __all__ = [
     "Backend", "CompileError", "CompileWarning", "Diagnostic", "ExecutionStats", "ExecutorState",
-    "Param", "Plan", "PlanStats", "RankExecutor", "ReshardError", "compile", "loopback_backends",
-    "use_installation",
+    "Param", "Plan", "PlanStats", "RankExecutor", "ReshardError", "compile", "import_layout",
+    "loopback_backends", "use_installation",
 ]

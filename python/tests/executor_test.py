@@ -4,11 +4,11 @@ import json
 import os
 import sys
 import tempfile
-import threading
 import unittest
 
 sys.path.insert(0, "python/tests")
 import native  # noqa: E402
+import ranks  # noqa: E402
 
 reshard = native.use_built()
 
@@ -43,20 +43,7 @@ class Job:
 
     def each(self, work):
         """Runs work(executor) for all ranks at once: result or exception, by rank."""
-        results = {}
-
-        def run(rank):
-            try:
-                results[rank] = work(self.executors[rank])
-            except Exception as error:  # judged by the test
-                results[rank] = error
-
-        threads = [threading.Thread(target=run, args=(rank,)) for rank in self.executors]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return results
+        return ranks.on_all(self.executors, lambda rank: work(self.executors[rank]))
 
     def close(self):
         for executor in self.executors.values():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Mapping
+import json
+from typing import Any, Dict, List, Mapping, Sequence
 
 import torch
 import torch.distributed as dist
 
-from .executor import Params
+from .executor import Params, local_tensor
 
 # The reading of strided shards whose split is uneven: up to 2.9 storage follows the order of the mesh
 # dims, from 2.10 on each shard is found by replaying the splits.
@@ -34,55 +35,88 @@ def _dtype(tensor: torch.Tensor) -> str:
     return str(tensor.dtype).replace("torch.", "")
 
 
+def _in_group(ranks: Any, group: Any, name: str) -> Any:
+    """The mesh's ranks, nested lists, as ranks of the group."""
+    if isinstance(ranks, list):
+        return [_in_group(part, group, name) for part in ranks]
+    if group is None:
+        return ranks
+    try:
+        return dist.get_group_rank(group, ranks)
+    except (RuntimeError, ValueError):
+        raise ValueError(f"'{name}' is on rank {ranks}, which is not in the group") from None
+
+
+def _describe(name: str, tensor: torch.Tensor, group: Any) -> Dict[str, Any]:
+    """One tensor as this rank has it. "local_shape" is None for ranks outside of its mesh, "mesh" is
+    None for tensors that are no DTensors."""
+    entry = {"fqn": name, "global_shape": list(tensor.shape), "dtype": _dtype(tensor)}
+    mesh = getattr(tensor, "device_mesh", None)
+    if mesh is None:
+        return {"entry": {**entry, "placements": ["R"]}, "mesh": None,
+                "local_shape": list(tensor.shape)}
+    entry["placements"] = [_placement(placement, name) for placement in tensor.placements]
+    if any(placement.startswith("_S") for placement in entry["placements"]):
+        entry["strided"] = "replay" if _torch_version() >= _REPLAY_SINCE else "order"
+    names = mesh.mesh_dim_names or tuple(f"d{dim}" for dim in range(mesh.mesh.dim()))
+    local = None if mesh.get_coordinate() is None else list(local_tensor(tensor).shape)
+    return {"entry": entry, "local_shape": local,
+            "mesh": {"dim_names": list(names),
+                     "mesh": _in_group(mesh.mesh.tolist(), group, name)}}
+
+
+def _merge(everyone: Sequence[Sequence[Mapping[str, Any]]]) -> Dict[str, Any]:
+    """What all ranks said: a tensor's mesh, placements and shape have to be the same on all."""
+    first: Dict[str, Mapping[str, Any]] = {}
+    shapes: Dict[str, Dict[str, List[int]]] = {}
+    holders: Dict[str, List[int]] = {}
+    for rank, described in enumerate(everyone):
+        for one in described:
+            name = one["entry"]["fqn"]
+            earlier = first.setdefault(name, one)
+            if (earlier["entry"], earlier["mesh"]) != (one["entry"], one["mesh"]):
+                raise ValueError(f"'{name}' is {earlier['entry']} on {earlier['mesh']} on rank "
+                                 f"{holders[name][0]} and {one['entry']} on {one['mesh']} on rank "
+                                 f"{rank}")
+            holders.setdefault(name, []).append(rank)
+            shapes.setdefault(name, {})
+            if one["local_shape"] is not None:
+                shapes[name][str(rank)] = one["local_shape"]
+    keys: Dict[str, str] = {}
+    meshes: Dict[str, Any] = {}
+    tensors = []
+    for name, one in first.items():
+        mesh = one["mesh"] or {"dim_names": ["all"], "mesh": holders[name]}
+        key = keys.setdefault(json.dumps(mesh), f"m{len(keys)}")
+        meshes[key] = mesh
+        tensors.append({**one["entry"], "mesh": key})
+    return {"meshes": meshes, "tensors": tensors, "check": {"per_rank_local_shapes": shapes}}
+
+
 def export_dtensors(model: Params, process_group: Any = None) -> Dict[str, Any]:
     """Says how every param and persistent buffer is spread over ranks.
 
     Args:
         model: a module, or tensors by name. DTensors by mesh and placements; other tensors are taken
-            to be whole and equal on all ranks of the group.
+            to be whole and equal on all ranks that have one of that name. Pipeline stages may have
+            different names.
         process_group: of torch.distributed; None: the default one, or a world of one process. When
-            there is one, collective: the local shapes of all ranks are gathered as a check.
+            there is one, collective: all ranks get what all have said, and their local shapes as a
+            check.
 
     Returns:
         What `reshardc import dtensor` reads (docs/import.md): shapes in elements, ranks of the group.
 
     Raises:
-        ValueError: a placement that does not say where values are.
+        ValueError: a placement that does not say where values are, or ranks that do not agree.
     """
     entries: Mapping[str, torch.Tensor] = (
         model.state_dict(keep_vars=True) if isinstance(model, torch.nn.Module) else model)
-    grouped = dist.is_available() and dist.is_initialized()
-    world = dist.get_world_size(process_group) if grouped else 1
-    reading = "replay" if _torch_version() >= _REPLAY_SINCE else "order"
-    meshes: Dict[str, Dict[str, Any]] = {}
-    tensors: List[Dict[str, Any]] = []
-    shapes: Dict[str, List[int]] = {}
-    for name, tensor in entries.items():
-        if not isinstance(tensor, torch.Tensor):
-            continue
-        mesh = getattr(tensor, "device_mesh", None)
-        if mesh is None:
-            said = {"dim_names": ["all"], "mesh": list(range(world))}
-            placements = ["R"]
-        else:
-            names = mesh.mesh_dim_names or tuple(f"d{d}" for d in range(mesh.mesh.dim()))
-            said = {"dim_names": list(names), "mesh": mesh.mesh.tolist()}
-            placements = [_placement(placement, name) for placement in tensor.placements]
-        key = next((key for key, value in meshes.items() if value == said), f"m{len(meshes)}")
-        meshes[key] = said
-        entry = {"fqn": name, "global_shape": list(tensor.shape), "dtype": _dtype(tensor),
-                 "mesh": key, "placements": placements}
-        if any(placement.startswith("_S") for placement in placements):
-            entry["strided"] = reading
-        tensors.append(entry)
-        local = getattr(tensor, "_local_tensor", tensor)
-        shapes[name] = list(local.shape)
-    everyone: List[Any] = [shapes]
-    if grouped:
-        everyone = [None] * world
-        dist.all_gather_object(everyone, shapes, group=process_group)
-    local_shapes = {name: {str(rank): said[name] for rank, said in enumerate(everyone)}
-                    for name in shapes}
+    described = [_describe(name, tensor, process_group) for name, tensor in entries.items()
+                 if isinstance(tensor, torch.Tensor)]
+    everyone: List[Any] = [described]
+    if dist.is_available() and dist.is_initialized():
+        everyone = [None] * dist.get_world_size(process_group)
+        dist.all_gather_object(everyone, described, group=process_group)
     return {"format": "reshard-import/dtensor", "version": 1, "torch": torch.__version__,
-            "world": world, "meshes": meshes, "tensors": tensors,
-            "check": {"per_rank_local_shapes": local_shapes}}
+            "world": len(everyone), **_merge(everyone)}

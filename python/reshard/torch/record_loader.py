@@ -26,6 +26,8 @@ NamesAndShapes = Mapping[str, Tuple[Sequence[int], torch.dtype]]
 _aten = torch.ops.aten
 # Results that are new tensors with the values of their input, in the input's order.
 _CLONES = {_aten.clone.default, _aten._to_copy.default, _aten._reshape_copy.default}
+# Arguments of _to_copy that say where, not what.
+_WHERE = ("device", "pin_memory", "non_blocking")
 
 
 @dataclass(frozen=True)
@@ -87,8 +89,11 @@ class _Recorder(TorchDispatchMode):
             return func(*args, **kwargs)
         if func is _aten.copy_.default:
             return self._copy(args[0], args[1])
-        if func._schema.is_mutable:
+        if func._schema.is_mutable or any(
+                not tensor.is_meta for tensor in _tensors((args, kwargs))):
             raise self._refusal(func, traced[0])
+        if func is _aten._to_copy.default:  # to another device: there is nothing to be brought there
+            kwargs = {key: value for key, value in kwargs.items() if key not in _WHERE}
         result = func(*args, **kwargs)
         if all(_key(tensor) in self._origins for tensor in _tensors(result)):
             return result  # views
@@ -280,13 +285,14 @@ def record_loader(model: Any, load_weights: Callable[[Iterable[Tuple[str, torch.
 
 
 def save_recorded(record: Dict[str, Any], folder: str, process_group: Any = None) -> Optional[str]:
-    """Writes one file for each distinct content, by the lowest rank that has it.
+    """Writes what a rank recorded: with a group one file for each distinct content, by the lowest
+    rank that has it, which names all ranks that do.
 
     Args:
         record: of `record_loader`.
         folder: exists; the same on all ranks when they share a file system.
         process_group: of torch.distributed, collective: whose ranks' contents are compared. None:
-            this rank only.
+            every rank writes a file of its own.
 
     Returns:
         The file's path, or None when a lower rank wrote the same content.
@@ -301,7 +307,8 @@ def save_recorded(record: Dict[str, Any], folder: str, process_group: Any = None
     ranks = sorted(rank for rank, other in everyone if other == digest)
     if ranks[0] != record["rank"]:
         return None
-    path = os.path.join(folder, f"copies-{digest[:16]}.json")
+    name = digest[:16] if process_group is not None else f"rank{record['rank']}"
+    path = os.path.join(folder, f"copies-{name}.json")
     with open(path + ".part", "w", encoding="utf-8") as file:
         json.dump({**content, "ranks": ranks}, file, indent=1)
     os.replace(path + ".part", path)
