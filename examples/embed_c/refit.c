@@ -16,8 +16,8 @@ struct rank {
   const reshard_plan* plan;
   uint32_t number;
   reshard_backend* backend;
-  uint64_t committed;      /* generation that the whole job holds */
-  int64_t received_bytes;  /* in the last execution */
+  uint64_t committed;     /* generation that the whole job holds */
+  int64_t received_bytes; /* in the last execution */
   char error[512];
 };
 

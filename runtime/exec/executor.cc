@@ -126,20 +126,17 @@ Status Executor::Prepare(std::chrono::nanoseconds timeout) {
   if (!ranks.ok()) return ranks.status();
   ranks_of_members_ = *std::move(ranks);
   const Status connected = Connect(std::move(program), deadline);
-  RESHARD_RETURN_IF_ERROR(
-      AgreeOnStatus(backend_->control(), ranks_of_members_, connected, deadline));
-  ready_ = true;
-  return Status();
+  // Engines are made together or not at all: one that lacks its peers is of no use.
+  failure_ = AgreeOnStatus(backend_->control(), ranks_of_members_, connected, deadline);
+  ready_ = failure_.ok();
+  return failure_;
 }
 
 Status Executor::Connect(std::unique_ptr<PreparedProgram> program, Deadline deadline) {
   record_.Prepare(*program, options_.trace);
-  if (engine_) {
-    RESHARD_RETURN_IF_ERROR(engine_->SetProgram(program.get()));
-    program_ = std::move(program);
-    return Status();
-  }
-  program_ = std::move(program);
+  // The engine uses the old program until it has the new one.
+  const std::unique_ptr<PreparedProgram> old = std::exchange(program_, std::move(program));
+  if (engine_) return engine_->SetProgram(program_.get());
   const Plan& plan = *plan_->plan;
   const PlanRank& entry = plan.ranks[plan_->index.RankIndex(plan, rank_)];
   EngineSpec spec;

@@ -40,8 +40,9 @@ class MeddlingEngine final : public ExecutionEngine {
 class MeddlingBackend final : public Backend {
  public:
   MeddlingBackend(std::shared_ptr<Backend> inner, bool callers_thread, bool through_engine,
-                  std::function<void()> meddle)
+                  std::function<void()> meddle, Status refusal)
       : inner_(std::move(inner)),
+        refusal_(std::move(refusal)),
         callers_thread_(callers_thread),
         device_(through_engine ? 0 : kHostDevice),
         meddle_(std::move(meddle)) {}
@@ -51,6 +52,7 @@ class MeddlingBackend final : public Backend {
   ControlChannel* control() override { return inner_->control(); }
   StatusOr<std::unique_ptr<ExecutionEngine>> CreateEngine(const EngineSpec& spec,
                                                           Deadline deadline) override {
+    if (!refusal_.ok()) return refusal_;
     StatusOr<std::unique_ptr<ExecutionEngine>> inner = inner_->CreateEngine(spec, deadline);
     if (!inner.ok()) return inner.status();
     return std::unique_ptr<ExecutionEngine>(
@@ -59,6 +61,7 @@ class MeddlingBackend final : public Backend {
 
  private:
   const std::shared_ptr<Backend> inner_;
+  const Status refusal_;
   const bool callers_thread_;
   const int32_t device_;
   const std::function<void()> meddle_;
@@ -68,8 +71,10 @@ struct JobOptions {
   ExecutorOptions executor;
   bool callers_thread = false;
   bool through_engine = false;
-  // In the memory of which param another one lies: rank, source, destination.
+  // Whose params lie in one memory.
   std::vector<uint32_t> in_place_ranks;
+  // Whose backend cannot make an engine.
+  uint32_t refusing_rank = UINT32_MAX;
   std::function<void(uint32_t rank)> meddle = [](uint32_t) {};
 };
 
@@ -84,7 +89,9 @@ struct Job {
       const uint32_t rank = plan.ranks[r].rank;
       const auto backend = std::make_shared<MeddlingBackend>(
           group.backends()[r], options.callers_thread, options.through_engine,
-          [meddle = options.meddle, rank] { meddle(rank); });
+          [meddle = options.meddle, rank] { meddle(rank); },
+          rank == options.refusing_rank ? Status(StatusCode::kLimitExceeded, "no memory")
+                                        : Status());
       executors.push_back(*Executor::Create(shared, rank, backend, options.executor));
       const bool in_place =
           std::count(options.in_place_ranks.begin(), options.in_place_ranks.end(), rank) > 0;
@@ -254,6 +261,20 @@ TEST_CASE("a failure names the peer, the round and the params on both sides") {
           std::string::npos);
     CHECK(results[source].message().find("round 0 of execution 0") != std::string::npos);
     CHECK(results[source].message().find("; it was sending 'w.rows'") != std::string::npos);
+  }
+}
+
+TEST_CASE("a rank that cannot connect is an error on every rank, for good") {
+  JobOptions options;
+  options.refusing_rank = 3;
+  Job job(testing::ToyPlan(), options);
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const std::vector<Status> results = job.Prepare();
+    for (size_t r = 0; r < results.size(); ++r) {
+      CHECK(results[r].ToString() ==
+            (r == 3 ? "no memory [limit-exceeded]" : "rank 3 failed: no memory [aborted]"));
+      CHECK(job.executors[r]->Start(nullptr, 1) == results[r]);
+    }
   }
 }
 

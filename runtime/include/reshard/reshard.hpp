@@ -1,8 +1,8 @@
 // The C++ face of libreshard: reshard.h with owned handles, exceptions and standard containers.
 //
-// Header only, C++17. It adds nothing to the contracts of reshard.h, which says what every call does,
-// on which threads and with whose memory. An error is an exception of class Error. Handles are freed
-// by destructors; everything here moves and nothing copies.
+// Header only, C++17. It adds nothing to the contracts of reshard.h, which says what every call
+// does, on which threads and with whose memory. An error is an exception of class Error. Handles
+// are freed by destructors; everything here moves and nothing copies.
 #ifndef RESHARD_RESHARD_HPP_
 #define RESHARD_RESHARD_HPP_
 
@@ -193,9 +193,7 @@ class Executor {
     Check(reshard_executor_commit(get(), timeout.count(), &generation));
     return generation;
   }
-  void Abort(const std::string& reason) {
-    Check(reshard_executor_abort(get(), reason.c_str()));
-  }
+  void Abort(const std::string& reason) { Check(reshard_executor_abort(get(), reason.c_str())); }
 
   reshard_executor_state state() const {
     reshard_executor_state state{};
