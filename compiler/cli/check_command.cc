@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "compiler/cli/check_against.h"
 #include "compiler/cli/read_input.h"
 #include "compiler/layout/rank_summary.h"
 #include "compiler/pipeline.h"
@@ -103,14 +104,39 @@ int64_t TensorCount(const LogicalTable& table) {
   return count;
 }
 
+ExitCode RunAgainst(const CheckArgs& args, std::vector<InputFile> layouts, InputFile other,
+                    std::ostream& out, std::ostream& err) {
+  layouts.push_back(std::move(other));
+  Diagnostics diags;
+  SourceMap sources;
+  std::vector<LayoutSpec> specs;
+  const bool read = ReadLayouts(std::move(layouts), &diags, &sources, &specs);
+  if (read) {
+    const LayoutSpec against = std::move(specs.back());
+    specs.pop_back();
+    const LayoutSpec* source = nullptr;
+    const LayoutSpec* destination = nullptr;
+    if (AssignSides(specs, &diags, &source, &destination)) {
+      return CheckAgainst(specs, against, sources, {args.max_errors, args.json}, out, err);
+    }
+  }
+  diags.Print(sources, args.max_errors, err);
+  return ExitCodeFor(diags);
+}
+
 }  // namespace
 
 void DeclareCheck(CLI::App* app, CheckArgs* args) {
   app->add_option("layouts", args->layouts, "a layout, or a source and a destination")
       ->required()
       ->expected(1, 2);
-  app->add_flag("--ranks", args->ranks, "a line for every rank");
-  app->add_option("--max-errors", args->max_errors, "errors to print, 0: all")
+  CLI::Option* ranks = app->add_flag("--ranks", args->ranks, "a line for every rank");
+  app->add_option("--against", args->against,
+                  "another layout of the same side: compare element by element, and print where "
+                  "they differ")
+      ->excludes(ranks);
+  app->add_option("--max-errors", args->max_errors,
+                  "errors, or kinds of differences, to print, 0: all")
       ->check(CLI::Range(size_t{0}, kLargestMaxErrors));
   app->add_flag("--json", args->json, "print one JSON object");
 }
@@ -121,7 +147,12 @@ ExitCode RunCheck(const CheckArgs& args, FileSystem& files, std::ostream& out, s
     std::optional<InputFile> input = ReadInput(path, files, err);
     if (input) inputs.push_back(*std::move(input));
   }
-  if (inputs.size() != args.layouts.size()) return ExitCode::kCannotJudge;
+  std::optional<InputFile> other;
+  if (!args.against.empty()) other = ReadInput(args.against, files, err);
+  if (inputs.size() != args.layouts.size() || (!args.against.empty() && !other)) {
+    return ExitCode::kCannotJudge;
+  }
+  if (other) return RunAgainst(args, std::move(inputs), *std::move(other), out, err);
 
   Diagnostics diags;
   SourceMap sources;

@@ -1,4 +1,5 @@
-// reshardc check: what each rank of a layout stores, and the first problems.
+// reshardc check: what each rank of a layout stores, and the first problems; with --against, in
+// what it differs from another layout of the same side.
 #ifndef RESHARD_COMPILER_CLI_CHECK_COMMAND_H_
 #define RESHARD_COMPILER_CLI_CHECK_COMMAND_H_
 
@@ -18,6 +19,7 @@ namespace reshard {
 
 struct CheckArgs {
   std::vector<std::string> layouts;  // one, or a source and a destination in any order
+  std::string against;               // another layout of the side of one of them
   bool ranks = false;                // a line per rank instead of a line per group of equal ranks
   size_t max_errors = kDefaultMaxErrors;
   bool json = false;
