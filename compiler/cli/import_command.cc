@@ -70,6 +70,8 @@ void DeclareImport(CLI::App* app, ImportArgs* args) {
             &DeclareImportDtensor, &RunImportDtensor, &args->dtensor);
   AddFormat(app, args, "recorded-copies", "the copies that an engine's weight loader made",
             &DeclareImportRecordedCopies, &RunImportRecordedCopies, &args->recorded_copies);
+  AddFormat(app, args, "nvidia-smi-topo", "a topology from `nvidia-smi topo -m` and a rank file",
+            &DeclareImportSmiTopo, &RunImportSmiTopo, &args->smi_topo);
 }
 
 ExitCode RunImport(const ImportArgs& args, FileSystem& files, std::ostream& out,

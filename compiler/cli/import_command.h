@@ -15,6 +15,7 @@
 #include "compiler/cli/import_m2n_command.h"
 #include "compiler/cli/import_recorded_copies_command.h"
 #include "compiler/cli/import_safetensors_command.h"
+#include "compiler/cli/import_smi_topo_command.h"
 
 namespace CLI {
 class App;
@@ -27,6 +28,7 @@ struct ImportArgs {
   ImportSafetensorsArgs safetensors;
   ImportDtensorArgs dtensor;
   ImportRecordedCopiesArgs recorded_copies;
+  ImportSmiTopoArgs smi_topo;
   size_t max_errors = kDefaultMaxErrors;
   bool json = false;
   std::function<bool(ImportRun*)> run;  // the format that the command line names

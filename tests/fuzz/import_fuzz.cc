@@ -19,8 +19,10 @@
 #include "compiler/import/import_hf.h"
 #include "compiler/import/import_m2n.h"
 #include "compiler/import/import_recorded_copies.h"
+#include "compiler/import/import_smi_topo.h"
 #include "compiler/import/parallel_spec.h"
 #include "compiler/import/safetensors_header.h"
+#include "compiler/layout/topology.h"
 #include "runtime/base/check.h"
 
 namespace reshard {
@@ -43,6 +45,7 @@ class ImportInput {
     const bool ok = parts_[0] == "m2n"               ? RunM2n()
                     : parts_[0] == "dtensor"         ? RunDtensor()
                     : parts_[0] == "recorded-copies" ? RunRecordedCopies()
+                    : parts_[0] == "smi"             ? RunSmiTopo()
                                                      : RunSafetensors();
     RESHARD_CHECK(ok != diags_.has_errors(), "a failure without an error, or the reverse");
     std::ostringstream out;
@@ -69,6 +72,16 @@ class ImportInput {
     RESHARD_CHECK(ReadLayoutSpec(root, &diags, &spec), "a document is no layout");
   }
 
+  static void CheckTopology(const JsonDoc& doc) {
+    SourceMap sources;
+    Diagnostics diags;
+    TopoSpec spec;
+    Topology topology;
+    const JsonNode root = ReadAgain(doc, &sources, &diags);
+    RESHARD_CHECK(ReadTopoSpec(root, &diags, &spec) && BuildTopology(spec, &diags, &topology),
+                  "a document is no topology");
+  }
+
   bool RunM2n() {
     JsonNode model;
     JsonNode system;
@@ -77,11 +90,19 @@ class ImportInput {
     if (!ImportM2n(model, system, {}, &diags_, &job)) return false;
     CheckLayout(job.train);
     CheckLayout(job.infer);
-    SourceMap sources;
-    Diagnostics diags;
-    TopoSpec spec;
-    const JsonNode root = ReadAgain(job.topo, &sources, &diags);
-    RESHARD_CHECK(ReadTopoSpec(root, &diags, &spec), "a document is no topology");
+    CheckTopology(job.topo);
+    return true;
+  }
+
+  bool RunSmiTopo() {
+    SmiTopoInput input;
+    input.matrix = sources_.Add("matrix", parts_[1]);
+    input.rank_file = sources_.Add("ranks", parts_[2]);
+    input.nic_gb_per_s = "48";
+    input.nvlink_gb_per_s = "370";
+    JsonDoc topo = JsonDoc::Object();
+    if (!ImportSmiTopo(sources_, input, &diags_, &topo)) return false;
+    CheckTopology(topo);
     return true;
   }
 
@@ -97,8 +118,7 @@ class ImportInput {
     std::vector<JsonNode> files(1);
     JsonDoc layout = JsonDoc::Object();
     const RecordedCopiesOptions options = {.max_pieces = 1000};
-    if (!Read(1, &files[0]) ||
-        !ImportRecordedCopies(files, nullptr, options, &diags_, &layout)) {
+    if (!Read(1, &files[0]) || !ImportRecordedCopies(files, nullptr, options, &diags_, &layout)) {
       return false;
     }
     CheckLayout(layout);
