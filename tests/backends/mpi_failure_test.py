@@ -98,16 +98,19 @@ class MpiFailureTest(unittest.TestCase):
         self.check_failure(3, "end", "stop")
 
     def test_survivors_go_on_with_a_plan_of_their_own(self):
-        # Rank 2 is left over: without rank 3 its replica is of no use.
-        without = compile_plan(self.folder, "without_2_and_3", sources=(0, 1))
-        for options in ((), ("--mca", "btl", "tcp,self")):
-            saw, went_on = self.run_job(3, "middle", "kill", without, options)
+        # Other layouts, which leave rank 2 over: without rank 3 its replica is of no use. And the
+        # same layouts without the rank that failed.
+        others = compile_plan(self.folder, "without_2_and_3", sources=(0, 1))
+        excluded = compile_plan(self.folder, "without_3", "--exclude-ranks", "3")
+        for plan, left_over, options in ((others, [2], ()),
+                                         (excluded, [], ("--mca", "btl", "tcp,self"))):
+            saw, went_on = self.run_job(3, "middle", "kill", plan, options)
             for line in saw:
                 self.check_survivor(line, 3)
             self.assertEqual(sorted(line["rank"] for line in went_on),
                              [rank for rank in range(RANKS) if rank != 3])
             for line in went_on:
-                if line["rank"] == 2:
+                if line["rank"] in left_over:
                     self.assertEqual(line["survivors"], "not in the plan")
                     continue
                 self.assertEqual(
