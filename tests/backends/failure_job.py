@@ -61,6 +61,7 @@ class Job:
         self.process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True)
         self.lines = []
+        self.ended = False
         self.changed = threading.Condition()
         self.errors = ""
         self.readers = [threading.Thread(target=self.read_lines),
@@ -75,6 +76,9 @@ class Job:
             with self.changed:
                 self.lines.append(json.loads(line))
                 self.changed.notify_all()
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
 
     def read_errors(self):
         self.errors = self.process.stderr.read()
@@ -85,7 +89,8 @@ class Job:
     def wait_for(self, key, count):
         """The first `count` lines with this key; fewer when the job ends or hangs."""
         with self.changed:
-            self.changed.wait_for(lambda: len(self.of_kind(key)) >= count, HANG_SECONDS)
+            self.changed.wait_for(lambda: self.ended or len(self.of_kind(key)) >= count,
+                                  HANG_SECONDS)
             return self.of_kind(key)
 
     def processes(self):
