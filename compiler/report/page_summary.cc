@@ -71,13 +71,15 @@ std::string CertificateHtml(const ReportPlan& report, const PlanSummary& summary
   html += "<dl class=\"numbers\">" + Number("predicted", FormatNanoseconds(totals.predicted_ns));
   if (totals.bound_ns > 0) {
     html += Number("lower bound", FormatNanoseconds(totals.bound_ns)) +
-            Number("ratio", FormatRatio(summary.ratio));
+            Number("ratio", FormatRatio(summary.ratio)) +
+            Number("balance", FormatRatio(summary.balance));
   }
   html += "</dl>";
   if (totals.bound_ns > 0) {
     html += MeterHtml(totals) +
             Element("p", "soft",
-                    "No schedule is faster than the bound: " + HtmlText(summary.binding_cut) + ".");
+                    "No schedule is faster than the bound: " + HtmlText(summary.binding_cut) +
+                        ". Balance is what the busiest NIC's bytes take alone, over the bound.");
   } else {
     html += Element("p", "soft", "Nothing has to cross the network, so there is no bound.");
   }

@@ -189,7 +189,8 @@ class PageTest(unittest.TestCase):
             self.assertEqual("sound", model["verified"]["verdict"])
             self.assertIn("Sound.", self.pages[name].text("strong"))
         text = plans.reshardc("show", self.small).decode()
-        figures = re.search(r"^time +(.*) predicted in .*\nbound +(.*) \(.*\), ratio (.*)$", text,
+        figures = re.search(r"^time +(.*) predicted in .*\nbound +(.*) \(.*\), ratio (.*), "
+                            r"balance (.*)$", text,
                             re.MULTILINE).groups()
         self.assertEqual(list(figures), self.pages["small"].texts["dd"])
 
