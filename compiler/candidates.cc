@@ -118,10 +118,12 @@ class CandidateSearch {
     work_ = WorkOf(schedule_);
     most_heads_ = MostHeads();
     if (most_heads_ > 0) {
-      if (binary) TryChains();
+      // Near the bound chains gain nothing over two trees, and take far longer to make.
+      const bool chains = !binary || !IsWithin(kNear);
+      if (binary && chains) TryChains();
       TryDirect();
-      TrySlowApart();
-      TryHeads();
+      if (chains) TrySlowApart();
+      if (chains) TryHeads();
       TrySmallSlices();
     }
     tried_[best_].kept = true;
