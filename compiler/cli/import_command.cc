@@ -68,6 +68,8 @@ void DeclareImport(CLI::App* app, ImportArgs* args) {
             &DeclareImportSafetensors, &RunImportSafetensors, &args->safetensors);
   AddFormat(app, args, "dtensor", "DTensors of a PyTorch job, as the Python package exports them",
             &DeclareImportDtensor, &RunImportDtensor, &args->dtensor);
+  AddFormat(app, args, "dcp", "what the ranks of a job saved as a distributed checkpoint",
+            &DeclareImportDcp, &RunImportDcp, &args->dcp);
   AddFormat(app, args, "recorded-copies", "the copies that an engine's weight loader made",
             &DeclareImportRecordedCopies, &RunImportRecordedCopies, &args->recorded_copies);
   AddFormat(app, args, "nvidia-smi-topo", "a topology from `nvidia-smi topo -m` and a rank file",

@@ -10,6 +10,7 @@
 
 #include "compiler/cli/exit_code.h"
 #include "compiler/cli/file_system.h"
+#include "compiler/cli/import_dcp_command.h"
 #include "compiler/cli/import_dtensor_command.h"
 #include "compiler/cli/import_files.h"
 #include "compiler/cli/import_m2n_command.h"
@@ -27,6 +28,7 @@ struct ImportArgs {
   ImportM2nArgs m2n;
   ImportSafetensorsArgs safetensors;
   ImportDtensorArgs dtensor;
+  ImportDcpArgs dcp;
   ImportRecordedCopiesArgs recorded_copies;
   ImportSmiTopoArgs smi_topo;
   size_t max_errors = kDefaultMaxErrors;

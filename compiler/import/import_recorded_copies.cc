@@ -89,7 +89,7 @@ class Importer {
     mesh.Set("axes", JsonDoc::Array().Add("rank")).Set("ranks", JsonDoc::Array(ranks));
     JsonDoc entries = JsonDoc::Array();
     for (const Recording& recording : recordings_) {
-      for (JsonDoc& entry : FoldParams(recording.params, RanksText(recording.ranks))) {
+      for (JsonDoc& entry : FoldParams(recording.params, RankListText(recording.ranks))) {
         entries.Add(std::move(entry));
       }
     }
@@ -274,19 +274,6 @@ class Importer {
       elements += count;
     }
     param->covered = elements >= CheckedProduct(std::span<const int64_t>(param->shape)).value_or(0);
-  }
-
-  static std::string RanksText(const std::vector<int64_t>& ranks) {
-    std::string text;
-    for (size_t i = 0; i < ranks.size();) {
-      size_t end = i + 1;
-      while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-      if (!text.empty()) text += ',';
-      text += std::to_string(ranks[i]);
-      if (end - i > 1) text += "-" + std::to_string(ranks[end - 1]);
-      i = end;
-    }
-    return text;
   }
 
   const RecordedCopiesOptions& options_;

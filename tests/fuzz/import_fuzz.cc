@@ -15,6 +15,7 @@
 #include "compiler/frontend/json_node.h"
 #include "compiler/frontend/layout_spec.h"
 #include "compiler/frontend/topo_spec.h"
+#include "compiler/import/import_dcp.h"
 #include "compiler/import/import_dtensor.h"
 #include "compiler/import/import_hf.h"
 #include "compiler/import/import_m2n.h"
@@ -44,6 +45,7 @@ class ImportInput {
   void Run() {
     const bool ok = parts_[0] == "m2n"               ? RunM2n()
                     : parts_[0] == "dtensor"         ? RunDtensor()
+                    : parts_[0] == "dcp"             ? RunDcp()
                     : parts_[0] == "recorded-copies" ? RunRecordedCopies()
                     : parts_[0] == "smi"             ? RunSmiTopo()
                                                      : RunSafetensors();
@@ -110,6 +112,14 @@ class ImportInput {
     JsonNode root;
     JsonDoc layout = JsonDoc::Object();
     if (!Read(1, &root) || !ImportDtensor(root, {}, &diags_, &layout)) return false;
+    CheckLayout(layout);
+    return true;
+  }
+
+  bool RunDcp() {
+    JsonNode root;
+    JsonDoc layout = JsonDoc::Object();
+    if (!Read(1, &root) || !ImportDcp(root, {}, &diags_, &layout)) return false;
     CheckLayout(layout);
     return true;
   }
