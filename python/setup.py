@@ -8,6 +8,11 @@ from pathlib import Path
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
+try:
+    from setuptools.command.bdist_wheel import bdist_wheel
+except ImportError:  # before setuptools 70.1
+    from wheel.bdist_wheel import bdist_wheel
+
 REPOSITORY = Path(__file__).resolve().parent.parent
 
 
@@ -26,6 +31,13 @@ class BuildWithNative(build_py):
                 shutil.copy2(library.resolve(), native / "lib" / library.name)
 
 
+class AnyPython(bdist_wheel):
+    """The machine code knows nothing of Python: one wheel for all its versions."""
+
+    def get_tag(self):
+        return ("py3", "none", super().get_tag()[2])
+
+
 class NativeDistribution(Distribution):
     """A wheel for one platform: it carries machine code."""
 
@@ -33,4 +45,4 @@ class NativeDistribution(Distribution):
         return True
 
 
-setup(cmdclass={"build_py": BuildWithNative}, distclass=NativeDistribution)
+setup(cmdclass={"build_py": BuildWithNative, "bdist_wheel": AnyPython}, distclass=NativeDistribution)
