@@ -50,6 +50,14 @@ class World:
         self.rank, self.size = rank.value, size.value
         self._failed = False
 
+    def broadcast_text(self, text: str) -> str:
+        """Rank 0's text on all ranks; collective. At most 4095 bytes."""
+        buffer = c.create_string_buffer(text.encode(), 4096)
+        byte = c.c_void_p(c.addressof(c.c_char.in_dll(self._mpi, "ompi_mpi_byte")))
+        self._check(self._mpi.MPI_Bcast(buffer, len(buffer), byte, 0,
+                                        c.c_void_p(self.communicator)))
+        return buffer.value.decode()
+
     @staticmethod
     def _check(result: int) -> None:
         if result != 0:
