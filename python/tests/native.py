@@ -4,9 +4,11 @@ import os
 import sys
 import tempfile
 
+MPI_LIBRARY = "runtime/exec/mpi/libreshard_mpi.so"  # where Open MPI is installed
 _BUILT = {
     "bin/reshardc": "compiler/cli/reshardc",
     "lib/libreshard.so": "runtime/c_api/libreshard.so",
+    "lib/libreshard_mpi.so": MPI_LIBRARY,
 }
 
 
