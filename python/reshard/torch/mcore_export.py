@@ -1,4 +1,4 @@
-"""export_mcore_sharded: where Megatron-Core has its elements, for `reshardc import mcore-sharded`."""
+"""export_mcore_sharded: where Megatron-Core has its elements."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def export_mcore_sharded(sharded_state_dict: Mapping[str, Any], rank: int,
             None: of this rank only.
 
     Returns:
-        What `reshardc import mcore-sharded` reads (docs/import.md); offsets and shapes in elements.
+        "reshard-import/mcore-sharded", version 1: one entry for each ShardedTensor of each rank;
+        offsets and shapes in elements. No importer reads it yet.
 
     Raises:
         ValueError: a param that is saved flattened, or in parts that are no boxes.
