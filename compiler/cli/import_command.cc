@@ -74,6 +74,8 @@ void DeclareImport(CLI::App* app, ImportArgs* args) {
             &DeclareImportRecordedCopies, &RunImportRecordedCopies, &args->recorded_copies);
   AddFormat(app, args, "nvidia-smi-topo", "a topology from `nvidia-smi topo -m` and a rank file",
             &DeclareImportSmiTopo, &RunImportSmiTopo, &args->smi_topo);
+  AddFormat(app, args, "slurm", "a topology from Slurm's topology.conf and a rank file",
+            &DeclareImportSlurm, &RunImportSlurm, &args->slurm);
 }
 
 ExitCode RunImport(const ImportArgs& args, FileSystem& files, std::ostream& out,

@@ -16,6 +16,7 @@
 #include "compiler/cli/import_m2n_command.h"
 #include "compiler/cli/import_recorded_copies_command.h"
 #include "compiler/cli/import_safetensors_command.h"
+#include "compiler/cli/import_slurm_command.h"
 #include "compiler/cli/import_smi_topo_command.h"
 
 namespace CLI {
@@ -31,6 +32,7 @@ struct ImportArgs {
   ImportDcpArgs dcp;
   ImportRecordedCopiesArgs recorded_copies;
   ImportSmiTopoArgs smi_topo;
+  ImportSlurmArgs slurm;
   size_t max_errors = kDefaultMaxErrors;
   bool json = false;
   std::function<bool(ImportRun*)> run;  // the format that the command line names

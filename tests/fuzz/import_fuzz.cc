@@ -20,6 +20,7 @@
 #include "compiler/import/import_hf.h"
 #include "compiler/import/import_m2n.h"
 #include "compiler/import/import_recorded_copies.h"
+#include "compiler/import/import_slurm.h"
 #include "compiler/import/import_smi_topo.h"
 #include "compiler/import/parallel_spec.h"
 #include "compiler/import/safetensors_header.h"
@@ -48,6 +49,7 @@ class ImportInput {
                     : parts_[0] == "dcp"             ? RunDcp()
                     : parts_[0] == "recorded-copies" ? RunRecordedCopies()
                     : parts_[0] == "smi"             ? RunSmiTopo()
+                    : parts_[0] == "slurm"           ? RunSlurm()
                                                      : RunSafetensors();
     RESHARD_CHECK(ok != diags_.has_errors(), "a failure without an error, or the reverse");
     std::ostringstream out;
@@ -104,6 +106,20 @@ class ImportInput {
     input.nvlink_gb_per_s = "370";
     JsonDoc topo = JsonDoc::Object();
     if (!ImportSmiTopo(sources_, input, &diags_, &topo)) return false;
+    CheckTopology(topo);
+    return true;
+  }
+
+  bool RunSlurm() {
+    SlurmInput input;
+    input.topology = sources_.Add("topology", parts_[1]);
+    input.rank_file = sources_.Add("ranks", parts_[2]);
+    input.gpus_per_node = 2;
+    input.nic_gb_per_s = "48";
+    input.nvlink_gb_per_s = "370";
+    input.uplink_gb_per_s = "96";
+    JsonDoc topo = JsonDoc::Object();
+    if (!ImportSlurm(sources_, input, &diags_, &topo)) return false;
     CheckTopology(topo);
     return true;
   }
