@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <utility>
 
 #include "compiler/diag/diagnostics.h"
@@ -117,6 +118,11 @@ class CandidateSearch {
     tried_.push_back(Describe(in_, first, routing_, schedule_));
     work_ = WorkOf(schedule_);
     most_heads_ = MostHeads();
+    if (in_.max_peers > 0) {
+      if (!in_.settled) TryForPeers();
+      tried_[best_].kept = IsAllowed(best());
+      return std::move(tried_);
+    }
     if (most_heads_ > 0) {
       // Near the bound chains gain nothing over two trees, and take far longer to make.
       const bool chains = !binary || !IsWithin(kNear);
@@ -161,6 +167,34 @@ class CandidateSearch {
     if (!Route(options, &routing)) return;
     Judge(CandidateKind::kChains, in_.options, std::move(routing));
     chains_ = tried_.size() - 1;
+  }
+
+  bool IsAllowed(const Candidate& candidate) const {
+    return in_.max_peers == 0 || candidate.peers <= in_.max_peers;
+  }
+
+  // Chains have the fewest peers in a tree, fewer heads have fewer sources each. Which numbers are
+  // tried does not depend on the limit.
+  void TryForPeers() {
+    if (most_heads_ == 0) return;
+    if (tried_[0].kind != CandidateKind::kChains) JudgeChains(0);
+    const bool has_chains = tried_.back().kind == CandidateKind::kChains;
+    const uint32_t first_heads = tried_.back().heads;
+    std::vector<uint32_t> heads = {1, first_heads / 2, 2 * first_heads, most_heads_};
+    std::sort(heads.begin(), heads.end());
+    heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
+    for (const uint32_t count : heads) {
+      const bool is_made = has_chains && count == first_heads;
+      if (count > 0 && count <= most_heads_ && !is_made) JudgeChains(count);
+    }
+  }
+
+  void JudgeChains(uint32_t heads) {
+    RouteOptions options;
+    options.strategy = Strategy::kChains;
+    options.heads = heads;
+    Routing routing;
+    if (Route(options, &routing)) Judge(CandidateKind::kChains, in_.options, std::move(routing));
   }
 
   // For jobs that take little longer than their rounds cost.
@@ -256,11 +290,12 @@ class CandidateSearch {
 
   // A tree has a slice in each round, and one more wherever its bytes change their source.
   int64_t EstimatedInjects(const Routing& routing) const {
+    const uint32_t rounds = in_.max_peers > 0 ? tried_[0].rounds : best().rounds;
     int64_t injects = 0;
     for (const RoutedStream& stream : routing.streams) {
       if (stream.local) continue;
       for (const RoutedTree& tree : stream.trees) {
-        injects += best().rounds;
+        injects += rounds;
         for (size_t i = 1; i < tree.sources.size(); ++i) {
           injects += tree.sources[i].source != tree.sources[i - 1].source ? 1 : 0;
         }
@@ -275,14 +310,19 @@ class CandidateSearch {
     Schedule schedule;
     if (kind != CandidateKind::kDirect && EstimatedInjects(routing) > kMostWork) return false;
     // Its busiest port alone takes longer than the best schedule does.
-    if (BusiestPortNs(*in_.topology, routing) >= best().simulated_ns) return false;
+    if (in_.max_peers == 0 && BusiestPortNs(*in_.topology, routing) >= best().simulated_ns) {
+      return false;
+    }
     if (!BuildSchedule(*in_.transfers, *in_.topology, routing, options, &diags, &schedule)) {
       return false;
     }
     work_ += WorkOf(schedule);
     tried_.push_back(Describe(in_, kind, routing, schedule));
+    if (!IsAllowed(tried_.back())) return false;
     const int64_t best_ns = best().simulated_ns;
-    if (tried_.back().simulated_ns > best_ns - best_ns / kWorthReplacing) return false;
+    if (IsAllowed(best()) && tried_.back().simulated_ns > best_ns - best_ns / kWorthReplacing) {
+      return false;
+    }
     best_ = tried_.size() - 1;
     routing_ = std::move(routing);
     schedule_ = std::move(schedule);
@@ -309,6 +349,19 @@ std::string_view CandidateKindText(CandidateKind kind) {
 std::vector<Candidate> KeepBestCandidate(const CandidateInputs& inputs, Routing* routing,
                                          Schedule* schedule) {
   return CandidateSearch(inputs, routing, schedule).Run();
+}
+
+bool CheckPeers(const std::vector<Candidate>& candidates, uint32_t max_peers, Diagnostics* diags) {
+  uint32_t fewest = UINT32_MAX;
+  for (const Candidate& candidate : candidates) {
+    if (candidate.kept) return true;
+    fewest = std::min(fewest, candidate.peers);
+  }
+  diags->Error(DiagnosticCode::kPeersInfeasible, Span{},
+               "a limit of " + std::to_string(max_peers) +
+                   " peers of a rank is too small, the smallest feasible limit is " +
+                   std::to_string(fewest));
+  return false;
 }
 
 }  // namespace reshard

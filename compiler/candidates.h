@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/diag/diagnostics.h"
 #include "compiler/layout/logical_table.h"
 #include "compiler/layout/topology.h"
 #include "compiler/route/routing.h"
@@ -44,12 +45,21 @@ struct CandidateInputs {
   const TransferSet* transfers = nullptr;
   const Topology* topology = nullptr;
   ScheduleOptions options;
+  // Of a rank, 0: any number. With a limit the same candidates are made whatever it is, so that the
+  // smallest feasible one does not depend on it.
+  uint32_t max_peers = 0;
+  bool settled = false;  // only the first candidate
 };
 
 // `routing` and `schedule` are the first candidate; a faster one replaces both. Candidates that do
-// not fit the staging limit are left out. Returns all that were scheduled, in that order.
+// not fit the staging limit are left out. Returns all that were scheduled, in that order; none is
+// kept where all have more than `max_peers`.
 std::vector<Candidate> KeepBestCandidate(const CandidateInputs& inputs, Routing* routing,
                                          Schedule* schedule);
+
+// Error: peers-infeasible (names the smallest feasible limit), when none of them was kept.
+[[nodiscard]] bool CheckPeers(const std::vector<Candidate>& candidates, uint32_t max_peers,
+                              Diagnostics* diags);
 
 }  // namespace reshard
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "compiler/route/testing/job.h"
@@ -143,6 +144,37 @@ TEST_CASE("peers are counted in both directions, each once") {
   job.AddClass({1}, {2}, {1 << 20});
   job.AddClass({2}, {0}, {1 << 20});
   CHECK(Find(job, {Strategy::kChains, 1}).tried[0].peers == 2);
+}
+
+TEST_CASE("a limit of peers is kept, and the smallest feasible one is exact") {
+  MoeShape shape;
+  shape.replicas = 8;
+  shape.model_bytes = int64_t{4} << 30;
+  const Job job = MoeJob(shape);
+  const auto named = [&](uint32_t limit) {  // 0: feasible
+    Routing routing;
+    Schedule schedule;
+    Diagnostics diags;
+    CandidateInputs inputs{&job.table, &job.transfers, &job.topology, ScheduleOptions{}};
+    inputs.max_peers = limit;
+    REQUIRE(BuildRouting(job.table, job.transfers, job.topology, {}, &diags, &routing));
+    REQUIRE(BuildSchedule(job.transfers, job.topology, routing, {}, &diags, &schedule));
+    const std::vector<Candidate> tried = KeepBestCandidate(inputs, &routing, &schedule);
+    if (CheckPeers(tried, limit, &diags)) {
+      const auto kept = std::find_if(tried.begin(), tried.end(),
+                                     [](const Candidate& candidate) { return candidate.kept; });
+      CHECK(kept->peers <= limit);
+      return 0;
+    }
+    CHECK(diags.entries().back().code == DiagnosticCode::kPeersInfeasible);
+    const std::string& text = diags.entries().back().text;
+    return std::stoi(text.substr(text.rfind(' ') + 1));
+  };
+  const int smallest = named(1);
+  REQUIRE(smallest > 1);
+  CHECK(named(static_cast<uint32_t>(smallest)) == 0);
+  CHECK(named(static_cast<uint32_t>(smallest - 1)) == smallest);
+  CHECK(named(static_cast<uint32_t>(2 * smallest)) == 0);
 }
 
 TEST_CASE("jobs that send nothing have one candidate") {

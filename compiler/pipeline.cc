@@ -1,5 +1,6 @@
 #include "compiler/pipeline.h"
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -58,7 +59,7 @@ std::string ListText(const RankList& ranks) {
 
 // What the plan records of the options, rising by name.
 std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOptions& options) {
-  return {
+  std::vector<std::pair<std::string, std::string>> texts = {
       {"exclude-ranks", options.exclude_ranks.empty() ? "none" : ListText(options.exclude_ranks)},
       {"heads", options.route.heads == 0 ? "auto" : std::to_string(options.route.heads)},
       {"max-staging", std::to_string(options.schedule.max_staging_bytes)},
@@ -66,6 +67,9 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOption
                                                   : std::to_string(options.schedule.slice_bytes)},
       {"strategy", std::string(StrategyText(options.route.strategy))},
   };
+  if (options.max_peers > 0) texts.emplace_back("max-peers", std::to_string(options.max_peers));
+  std::sort(texts.begin(), texts.end());
+  return texts;
 }
 
 bool CheckSide(const LayoutSpec& spec, Side expected, Diagnostics* diags) {
@@ -188,17 +192,23 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
   }
   // What routing chooses by an estimate is settled by schedules.
   const bool settled = options.route.heads != 0 || options.route.strategy != Strategy::kAuto;
-  if (last == Stage::kRouting && settled) return true;
+  if (last == Stage::kRouting && settled && options.max_peers == 0) return true;
 
   enter(Stage::kSchedule);
   if (!BuildSchedule(out->transfers, out->topology, out->routing, options.schedule, diags,
                      &out->schedule)) {
     return false;
   }
-  if (!settled) {
-    out->candidates =
-        KeepBestCandidate({&out->layouts.table, &out->transfers, &out->topology, options.schedule},
-                          &out->routing, &out->schedule);
+  if (!settled || options.max_peers > 0) {
+    CandidateInputs inputs;
+    inputs.table = &out->layouts.table;
+    inputs.transfers = &out->transfers;
+    inputs.topology = &out->topology;
+    inputs.options = options.schedule;
+    inputs.max_peers = options.max_peers;
+    inputs.settled = settled;
+    out->candidates = KeepBestCandidate(inputs, &out->routing, &out->schedule);
+    if (!CheckPeers(out->candidates, options.max_peers, diags)) return false;
   }
   if (last == Stage::kRouting || last == Stage::kSchedule) return true;
 

@@ -21,6 +21,8 @@
 namespace reshard {
 namespace {
 
+constexpr uint32_t kLargestMaxPeers = 1U << 20;
+
 // A line for each schedule that was made to choose from; with heads given there was no choice.
 void PrintCandidates(const std::vector<Candidate>& candidates, std::ostream& out) {
   TextTable table({"", "trees", ">heads", ">depth", ">rounds", ">simulated", ">/ bound", ">balance",
@@ -94,6 +96,9 @@ void DeclareCompile(CLI::App* app, CompileArgs* args) {
            "as large as --max-staging allows");
   AddBytes(app, "--max-staging", &args->options.schedule.max_staging_bytes,
            "limit of staging memory per rank");
+  app->add_option("--max-peers", args->options.max_peers,
+                  "limit of ranks that a rank exchanges messages with, 0: any number")
+      ->check(CLI::Range(uint32_t{0}, kLargestMaxPeers));
   AddStrategy(app, &args->options.route);
   app->add_option_function<std::string>(
          "--exclude-ranks",

@@ -12,6 +12,7 @@
 #include "runtime/plan/verify_log.h"
 #include "runtime/plan/verify_names.h"
 #include "runtime/plan/verify_params.h"
+#include "runtime/plan/verify_peers.h"
 #include "runtime/plan/verify_programs.h"
 #include "runtime/plan/verify_routes.h"
 #include "runtime/plan/verify_slots.h"
@@ -72,6 +73,7 @@ VerifyReport VerifyPlan(const Plan& plan, const VerifyOptions& options) {
   const VerifyFacts facts(plan);
   VerifyRoutes(plan, facts, &log);
   if (log.clean()) VerifySlots(plan, facts, &log);
+  if (log.clean()) VerifyPeers(plan, &log);
   if (log.clean()) VerifyTotals(plan, facts, &log);
   if (log.clean()) VerifyCuts(plan, facts, &log);
   if (log.clean()) ExpandAll(plan, facts, &log);

@@ -219,6 +219,9 @@ void AddRoundMutations(std::vector<PlanMutation>* out) {
       [](Plan* p) { p->ranks[0].pack_slot_bytes = 256; });
   add("more staging than the option allows", VerifyRule::kSlotSize, ToyPlan(),
       [](Plan* p) { p->header.options[0].second = "1023"; });
+  add("more peers than the option allows", VerifyRule::kPeers, ToyPlan(), [](Plan* p) {
+    p->header.options.insert(p->header.options.begin(), {"max-peers", "3"});
+  });
   add("two messages to one rank", VerifyRule::kMessageUnique, ToyPlan(), [](Plan* p) {
     // Rank 2 takes what rank 3 took, in the round in which it takes its own.
     p->tree_members[1] = 2;
