@@ -247,7 +247,7 @@ TEST_CASE("destroying an executor ends an execution on all ranks") {
 TEST_CASE("a failure names the peer, the round and the params on both sides") {
   JobOptions options;
   // Long enough that on a busy machine nobody else is late.
-  options.executor.wait_timeout = seconds(2);
+  options.executor.wait_timeout = seconds(1);
   Job job(testing::ToyPlan(), options);
   CheckOk(job.Prepare());
   // Rank 4 does not come.
@@ -258,9 +258,15 @@ TEST_CASE("a failure names the peer, the round and the params on both sides") {
   });
   for (const size_t source : {size_t{0}, size_t{1}}) {
     CHECK_FALSE(results[source].ok());
-    CHECK(results[source].message().find("rank 4 did not take its message of step 1") !=
-          std::string::npos);
-    CHECK(results[source].message().find("round 0 of execution 0") != std::string::npos);
+    INFO(results[source].message());
+    // The waits of round 0 and those of round 1 that depend on them end at about the same time.
+    const std::string& text = results[source].message();
+    const bool direct =
+        text.find("rank 4 did not take its message of step 1") != std::string::npos &&
+        text.find("round 0 of execution 0") != std::string::npos;
+    const bool in_the_end = text.find("it waits, in the end, for rank 4") != std::string::npos &&
+                            text.find("round 1 of execution 0") != std::string::npos;
+    CHECK((direct || in_the_end));
     CHECK(results[source].message().find("; it was sending 'w.rows'") != std::string::npos);
   }
 }
