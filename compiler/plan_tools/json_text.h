@@ -1,7 +1,7 @@
 // JsonWriter: builds one JSON document in order, for commands that print one.
 //
 // Begin... and Field name a member where the current value is an object; inside an array the name
-// is left out. Text is ASCII: what is not is written as \\uXXXX, which no terminal obeys. Strings
+// is left out. Text is ASCII: what is not is written as \\u and four digits, which no terminal obeys. Strings
 // with invalid UTF-8 have it replaced.
 #ifndef RESHARD_COMPILER_PLAN_TOOLS_JSON_TEXT_H_
 #define RESHARD_COMPILER_PLAN_TOOLS_JSON_TEXT_H_
