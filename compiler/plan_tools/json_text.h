@@ -1,8 +1,8 @@
 // JsonWriter: builds one JSON document in order, for commands that print one.
 //
 // Begin... and Field name a member where the current value is an object; inside an array the name
-// is left out. Text is ASCII: what is not is written as \\u and four digits, which no terminal obeys. Strings
-// with invalid UTF-8 have it replaced.
+// is left out. Text is ASCII: what is not is written as \\u and four digits, which no terminal
+// obeys. Strings with invalid UTF-8 have it replaced.
 #ifndef RESHARD_COMPILER_PLAN_TOOLS_JSON_TEXT_H_
 #define RESHARD_COMPILER_PLAN_TOOLS_JSON_TEXT_H_
 
