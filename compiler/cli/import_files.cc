@@ -8,13 +8,25 @@
 #include "compiler/pipeline.h"
 
 namespace reshard {
+namespace {
 
-std::optional<JsonNode> ReadJsonFile(const std::string& path, ImportRun* run) {
+// A file that was written, as an input.
+InputFile AsInput(const std::string& path, const JsonDoc& doc) {
+  return {path == "-" ? "<stdout>" : ShownPath(path), PrintDoc(doc)};
+}
+
+}  // namespace
+
+std::optional<uint32_t> ReadTextFile(const std::string& path, ImportRun* run) {
   std::optional<InputFile> file = ReadInput(path, run->files, run->err);
   if (!file) return std::nullopt;
-  const uint32_t number = run->sources.Add(std::move(file->path), std::move(file->text));
+  return run->sources.Add(std::move(file->path), std::move(file->text));
+}
+
+std::optional<JsonNode> ReadJsonFile(const std::string& path, ImportRun* run) {
+  const std::optional<uint32_t> number = ReadTextFile(path, run);
   JsonNode root;
-  if (!ReadJson(run->sources, number, &run->diags, &root)) return std::nullopt;
+  if (!number || !ReadJson(run->sources, *number, &run->diags, &root)) return std::nullopt;
   return root;
 }
 
@@ -31,7 +43,7 @@ bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& lay
                          ImportRun* run) {
   std::vector<InputFile> files;
   for (const auto& [path, doc] : layouts) {
-    files.push_back({path == "-" ? "<stdout>" : ShownPath(path), PrintDoc(doc)});
+    files.push_back(AsInput(path, doc));
   }
   std::vector<LayoutSpec> specs;
   if (!ReadLayouts(std::move(files), &run->diags, &run->sources, &specs)) return false;
@@ -60,6 +72,16 @@ bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& lay
     }
     run->written.push_back(std::move(file));
   }
+  return true;
+}
+
+bool WriteTopologyFile(const std::string& path, const JsonDoc& doc, ImportRun* run) {
+  Topology read_again;
+  if (!WriteDocFile(path, doc, run) ||
+      !ReadTopology(AsInput(path, doc), &run->diags, &run->sources, &read_again)) {
+    return false;
+  }
+  run->written.push_back({path, "topology", 0, 0, 0, 0});
   return true;
 }
 

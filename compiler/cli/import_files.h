@@ -35,6 +35,9 @@ struct ImportRun {
   std::vector<WrittenFile> written;
 };
 
+// Reads a file into run.sources and returns its number there. nullopt after an error on run.err.
+std::optional<uint32_t> ReadTextFile(const std::string& path, ImportRun* run);
+
 // Reads a JSON file into run.sources. nullopt after an error, on run.err where the file cannot be
 // read, in run.diags where it is not JSON.
 std::optional<JsonNode> ReadJsonFile(const std::string& path, ImportRun* run);
@@ -47,6 +50,10 @@ std::optional<JsonNode> ReadJsonFile(const std::string& path, ImportRun* run);
 // right is an error with the place in the file written.
 [[nodiscard]] bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& layouts,
                                        ImportRun* run);
+
+// Writes a topology, reads it again as the compiler does, and adds it to run.written. False after
+// an error.
+[[nodiscard]] bool WriteTopologyFile(const std::string& path, const JsonDoc& doc, ImportRun* run);
 
 }  // namespace reshard
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/cli/import_files.h"
+#include "compiler/cli/machine_options.h"
 
 namespace CLI {
 class App;
@@ -14,10 +15,10 @@ class App;
 namespace reshard {
 
 struct ImportSlurmArgs {
-  std::string topology, rank_file;  // paths
-  std::string output;               // path of the topology
+  std::string topology;  // path
+  MachineArgs machine;
   uint32_t gpus_per_node = 0;
-  std::string nic_gb_per_s, nvlink_gb_per_s, uplink_gb_per_s;
+  std::string uplink_gb_per_s;
 };
 
 void DeclareImportSlurm(CLI::App* app, ImportSlurmArgs* args);

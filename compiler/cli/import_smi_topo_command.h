@@ -5,6 +5,7 @@
 #include <string>
 
 #include "compiler/cli/import_files.h"
+#include "compiler/cli/machine_options.h"
 
 namespace CLI {
 class App;
@@ -13,9 +14,8 @@ class App;
 namespace reshard {
 
 struct ImportSmiTopoArgs {
-  std::string matrix, rank_file;  // paths
-  std::string output;             // path of the topology
-  std::string nic_gb_per_s, nvlink_gb_per_s;
+  std::string matrix;  // path
+  MachineArgs machine;
 };
 
 void DeclareImportSmiTopo(CLI::App* app, ImportSmiTopoArgs* args);

@@ -12,6 +12,7 @@
 #include "compiler/frontend/number_list.h"
 #include "compiler/import/rank_file.h"
 #include "compiler/import/text_words.h"
+#include "compiler/import/topo_docs.h"
 
 namespace reshard {
 namespace {
@@ -293,13 +294,10 @@ JsonDoc FabricDoc(const SlurmReader& reader, const std::string& uplink,
     groups.Add(std::move(group));
   }
   const std::string kind = reader.blocks() ? "blocks" : "leaf switches";
-  return JsonDoc::Object()
-      .Set("comment", "groups are " + kind + " with ranks; " +
-                          (uplink.empty() ? "their uplinks are not known and limit nothing"
-                                          : "uplink_bw_per_leaf is --uplink-bw"))
-      .Set("name", "network")
-      .Set("kind", "flat")
-      .Set("groups", std::move(groups));
+  JsonDoc fabric = FlatFabricDoc("groups are " + kind + " with ranks; " +
+                                 (uplink.empty() ? "their uplinks are not known and limit nothing"
+                                                 : "uplink_bw_per_leaf is --uplink-bw"));
+  return fabric.Set("groups", std::move(groups));
 }
 
 }  // namespace
@@ -326,21 +324,13 @@ bool ImportSlurm(const SourceMap& sources, const SlurmInput& input, Diagnostics*
   type.Set("gpus", input.gpus_per_node);
   type.Set("comment", "gpus is --gpus-per-node; each GPU has one NIC, whose bw is --nic-bw");
   type.Set("nics", std::move(nics));
-  out->Set("format", "reshard-topo").Set("version", 1);
-  out->Set("comment", "from Slurm's topology.conf, a rank file and options");
-  out->Set("node_types", JsonDoc::Object().Set("host", std::move(type)));
-  out->Set("nodes", JsonDoc::Array().Add(
-                        JsonDoc::Object().Set("names", HostList(ranks)).Set("type", "host")));
-  if (!input.nvlink_gb_per_s.empty()) {
-    out->Set("scaleup",
-             JsonDoc::Array().Add(JsonDoc::Object()
-                                      .Set("comment", "bw is --nvlink-bw")
-                                      .Set("name", "nvl-{node}")
-                                      .Set("per", "node")
-                                      .Set("bw", JsonDoc::Literal(input.nvlink_gb_per_s))));
-  }
-  out->Set("fabrics", JsonDoc::Array().Add(FabricDoc(reader, input.uplink_gb_per_s, ranks_of)));
-  out->Set("ranks", RanksDoc(ranks, input.gpus_per_node));
+  TopologyParts parts;
+  parts.comment = "from Slurm's topology.conf, a rank file and options";
+  parts.types.push_back(
+      {std::move(type), HostList(ranks), input.nvlink_gb_per_s, "bw is --nvlink-bw"});
+  parts.fabric = FabricDoc(reader, input.uplink_gb_per_s, ranks_of);
+  parts.ranks = RanksDoc(ranks, input.gpus_per_node);
+  *out = TopologyDoc(std::move(parts));
   return true;
 }
 

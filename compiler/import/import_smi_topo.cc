@@ -12,6 +12,7 @@
 
 #include "compiler/import/rank_file.h"
 #include "compiler/import/text_words.h"
+#include "compiler/import/topo_docs.h"
 
 namespace reshard {
 namespace {
@@ -223,33 +224,23 @@ bool ImportSmiTopo(const SourceMap& sources, const SmiTopoInput& input, Diagnost
     type.Set("comment", "paths are those of the matrix; bw is --nic-bw, the same for each NIC");
     type.Set("nics", NicsDoc(matrix, input.nic_gb_per_s));
   }
-  out->Set("format", "reshard-topo").Set("version", 1);
-  out->Set("comment",
-           "from `nvidia-smi topo -m` of one host, taken to be like all others, and a rank file");
-  out->Set("node_types", JsonDoc::Object().Set("host", std::move(type)));
-  out->Set("nodes", JsonDoc::Array().Add(
-                        JsonDoc::Object().Set("names", HostList(ranks)).Set("type", "host")));
+  TopologyParts parts;
+  parts.comment =
+      "from `nvidia-smi topo -m` of one host, taken to be like all others, and a rank file";
+  parts.types.push_back({std::move(type), HostList(ranks), "", ""});
   if (links->second > 0) {
     const std::string count =
         links->first == links->second
             ? std::to_string(links->first)
             : std::to_string(links->first) + " to " + std::to_string(links->second);
-    out->Set("scaleup", JsonDoc::Array().Add(
-                            JsonDoc::Object()
-                                .Set("comment", count + " links between every two GPUs; bw is "
-                                                        "--nvlink-bw")
-                                .Set("name", "nvl-{node}")
-                                .Set("per", "node")
-                                .Set("bw", JsonDoc::Literal(input.nvlink_gb_per_s))));
+    parts.types[0].nvlink_gb_per_s = input.nvlink_gb_per_s;
+    parts.types[0].nvlink_comment = count + " links between every two GPUs; bw is --nvlink-bw";
   }
   if (matrix.names.size() > matrix.gpus) {
-    out->Set("fabrics",
-             JsonDoc::Array().Add(JsonDoc::Object()
-                                      .Set("comment", "the matrix does not describe the network")
-                                      .Set("name", "network")
-                                      .Set("kind", "flat")));
+    parts.fabric = FlatFabricDoc("the matrix does not describe the network");
   }
-  out->Set("ranks", RanksDoc(ranks, gpus));
+  parts.ranks = RanksDoc(ranks, gpus);
+  *out = TopologyDoc(std::move(parts));
   return true;
 }
 
