@@ -1,18 +1,8 @@
 #include "runtime/exec/mpi/mpi_support.h"
 
-#include <sched.h>
-
 #include <string>
-#include <thread>
 
 namespace reshard {
-namespace {
-
-constexpr uint32_t kYields = 20;
-constexpr std::chrono::microseconds kNap{20};
-
-}  // namespace
-
 Status MpiStatus(int code, std::string_view call) {
   if (code == MPI_SUCCESS) return Status();
   char text[MPI_MAX_ERROR_STRING] = "";
@@ -36,15 +26,6 @@ void AbandonRequest(MPI_Request* request) {
   // The results do not matter: the request is out of use either way.
   (void)MPI_Cancel(request);
   (void)MPI_Request_free(request);
-}
-
-void IdleWait::Pause() {
-  if (idle_calls_ < kYields) {
-    ++idle_calls_;
-    sched_yield();
-    return;
-  }
-  std::this_thread::sleep_for(kNap);
 }
 
 }  // namespace reshard

@@ -1,4 +1,4 @@
-#include "runtime/exec/mpi/domain_links.h"
+#include "runtime/exec/messages/domain_links.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "runtime/exec/mpi/mpi_exchange.h"
 #include "runtime/plan/plan.h"
 #include "runtime/plan/program.h"
 
@@ -34,8 +33,8 @@ std::span<uint8_t> WritableBytesOf(std::vector<T>* values) {
 // mine, and how many pieces do you need else; which ones.
 class DomainLinks::Connector {
  public:
-  Connector(const EngineSpec& spec, MPI_Comm comm, Deadline deadline, std::vector<int>* late)
-      : spec_(spec), comm_(comm), deadline_(deadline), late_(late) {}
+  Connector(const EngineSpec& spec, MessagePort* port, Deadline deadline, ExchangeFailure* failure)
+      : spec_(spec), port_(port), deadline_(deadline), failure_(failure) {}
 
   Status Connect(const DomainLinkOptions& options, SharedSegment* own, DomainLinks* out) {
     out->own_progress_ = &own->progress();
@@ -58,8 +57,8 @@ class DomainLinks::Connector {
       parts.push_back({links[n].neighbour.member, BytesOf((*buffers)->out[n]),
                        WritableBytesOf(&(*buffers)->in[n])});
     }
-    Status status = Exchange(comm_, kLinkSetupTag, parts, deadline_, late_);
-    if (!status.ok()) (void)buffers->release();
+    Status status = Exchange(port_, kLinkSetupTag, parts, deadline_, failure_);
+    if (failure_->buffers_in_use) (void)buffers->release();
     return status;
   }
 
@@ -166,20 +165,22 @@ class DomainLinks::Connector {
   }
 
   const EngineSpec& spec_;
-  const MPI_Comm comm_;
+  MessagePort* const port_;
   const Deadline deadline_;
-  std::vector<int>* const late_;
+  ExchangeFailure* const failure_;
 };
 
-StatusOr<std::unique_ptr<DomainLinks>> DomainLinks::Connect(const EngineSpec& spec, MPI_Comm comm,
+StatusOr<std::unique_ptr<DomainLinks>> DomainLinks::Connect(const EngineSpec& spec,
+                                                            MessagePort* port,
                                                             std::span<const Neighbour> neighbours,
                                                             const DomainLinkOptions& options,
                                                             SharedSegment* own, Deadline deadline,
-                                                            std::vector<int>* late) {
+                                                            ExchangeFailure* failure) {
   std::unique_ptr<DomainLinks> links(new DomainLinks(spec.plan->header.totals.rounds));
   links->links_.resize(neighbours.size());
   for (size_t n = 0; n < neighbours.size(); ++n) links->links_[n].neighbour = neighbours[n];
-  RESHARD_RETURN_IF_ERROR(Connector(spec, comm, deadline, late).Connect(options, own, links.get()));
+  RESHARD_RETURN_IF_ERROR(
+      Connector(spec, port, deadline, failure).Connect(options, own, links.get()));
   return links;
 }
 
@@ -194,6 +195,21 @@ size_t DomainLinks::max_receives() const {
   size_t most = 0;
   for (const Link& link : links_) most += link.wanted.size();
   return std::min<size_t>(most, kRecvSlots * kMaxOpsPerRound * links_.size());
+}
+
+size_t DomainLinks::max_chunks() const {
+  size_t most = 0;
+  for (const Link& link : links_) {
+    int64_t in_round = 0;
+    int64_t most_in_round = 0;
+    for (size_t p = 0; p < link.wanted.size(); ++p) {
+      if (p > 0 && link.wanted[p].round != link.wanted[p - 1].round) in_round = 0;
+      in_round += ChunkCount(link.wanted[p].bytes);
+      most_in_round = std::max(most_in_round, in_round);
+    }
+    most += kRecvSlots * static_cast<size_t>(most_in_round);
+  }
+  return most;
 }
 
 void DomainLinks::Use(ChunkedSends* sends, ChunkedReceives* receives, Notices* notices) {

@@ -3,10 +3,8 @@
 // A receive for the next ones is always posted, from any rank; nothing that a rank does makes it
 // send more than a few to one other before that one has answered. Each carries the number of its
 // transport, so that what is left of an earlier one is dropped.
-#ifndef RESHARD_RUNTIME_EXEC_MPI_NOTICES_H_
-#define RESHARD_RUNTIME_EXEC_MPI_NOTICES_H_
-
-#include <mpi.h>
+#ifndef RESHARD_RUNTIME_EXEC_MESSAGES_NOTICES_H_
+#define RESHARD_RUNTIME_EXEC_MESSAGES_NOTICES_H_
 
 #include <array>
 #include <cstddef>
@@ -16,6 +14,7 @@
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "runtime/exec/messages/message_port.h"
 
 namespace reshard {
 
@@ -44,8 +43,11 @@ static_assert(sizeof(Notice) == 504 && sizeof(Notice) % 8 == 0);
 
 class Notices {
  public:
-  // `comm` is used with `tag` by nobody else.
-  Notices(MPI_Comm comm, int tag, uint64_t transport, size_t max_sends);
+  // Posted at a time.
+  static constexpr size_t kReceives = 32;
+
+  // `port` is used with `tag` by nobody else.
+  Notices(MessagePort* port, int tag, uint64_t transport, size_t max_sends);
   Status Start();
 
   // Sends a copy. Does not wait.
@@ -53,30 +55,30 @@ class Notices {
   // The next one that has come, with its sender; null when there is none. Valid until the next
   // call.
   StatusOr<const Notice*> Next(int* sender);
-  // Whether all that were sent have left.
+  // Whether all that were sent have left, except to lost members.
   StatusOr<bool> AllSent();
-  // Ends all receives and gives up sends that have not left; true when there were any.
+  // Ends all receives and gives up sends that have not left; true when their bytes have to stay.
   bool Abandon();
 
  private:
-  static constexpr size_t kReceives = 32;
   struct Sending {
-    MPI_Request request = MPI_REQUEST_NULL;
+    int member = 0;
+    MessageRequest request;
     Notice notice;
   };
   Status Post(size_t slot);
   StatusOr<Sending*> FreeSending();
 
-  const MPI_Comm comm_;
+  MessagePort& port_;
   const int tag_;
   const uint64_t transport_;
   std::vector<std::unique_ptr<Sending>> sends_;  // stay where they are
   std::vector<Notice> received_;
-  std::vector<MPI_Request> receives_;
+  std::vector<MessageRequest> receives_;
   size_t next_ = 0;      // the receive that was posted first
   bool repost_ = false;  // the one before it has been handed out
 };
 
 }  // namespace reshard
 
-#endif  // RESHARD_RUNTIME_EXEC_MPI_NOTICES_H_
+#endif  // RESHARD_RUNTIME_EXEC_MESSAGES_NOTICES_H_

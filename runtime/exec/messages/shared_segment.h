@@ -4,8 +4,8 @@
 // is left behind when a process is killed, and no limit of /dev/shm applies. A process that cannot
 // reach it (another host, another container) finds out by trying, not by host names, which lie in
 // containers. The owner writes; others map it read-only, and keep it mapped as long as they like.
-#ifndef RESHARD_RUNTIME_EXEC_MPI_SHARED_SEGMENT_H_
-#define RESHARD_RUNTIME_EXEC_MPI_SHARED_SEGMENT_H_
+#ifndef RESHARD_RUNTIME_EXEC_MESSAGES_SHARED_SEGMENT_H_
+#define RESHARD_RUNTIME_EXEC_MESSAGES_SHARED_SEGMENT_H_
 
 #include <atomic>
 #include <cstdint>
@@ -60,4 +60,4 @@ class SharedSegment {
 
 }  // namespace reshard
 
-#endif  // RESHARD_RUNTIME_EXEC_MPI_SHARED_SEGMENT_H_
+#endif  // RESHARD_RUNTIME_EXEC_MESSAGES_SHARED_SEGMENT_H_

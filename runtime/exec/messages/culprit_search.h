@@ -3,8 +3,8 @@
 // The rank that is waited for may itself wait for another one. So it is asked whom it waits for,
 // then that one, and so on, until somebody does not answer, waits for nobody, or was asked before.
 // Only the bookkeeping; members are those of a communicator.
-#ifndef RESHARD_RUNTIME_EXEC_MPI_CULPRIT_SEARCH_H_
-#define RESHARD_RUNTIME_EXEC_MPI_CULPRIT_SEARCH_H_
+#ifndef RESHARD_RUNTIME_EXEC_MESSAGES_CULPRIT_SEARCH_H_
+#define RESHARD_RUNTIME_EXEC_MESSAGES_CULPRIT_SEARCH_H_
 
 #include <optional>
 #include <vector>
@@ -41,4 +41,4 @@ class CulpritSearch {
 
 }  // namespace reshard
 
-#endif  // RESHARD_RUNTIME_EXEC_MPI_CULPRIT_SEARCH_H_
+#endif  // RESHARD_RUNTIME_EXEC_MESSAGES_CULPRIT_SEARCH_H_

@@ -1,16 +1,17 @@
-#include "runtime/exec/mpi/mpi_control.h"
+#include "runtime/exec/messages/message_control.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
 #include <list>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "runtime/exec/mpi/mpi_support.h"
+#include "runtime/exec/messages/idle_wait.h"
 
 namespace reshard {
 namespace {
@@ -38,19 +39,16 @@ uint64_t HashOf(std::span<const uint32_t> group) {
   return hash;
 }
 
-class MpiControl final : public ControlChannel {
+class MessageControl final : public ControlChannel {
  public:
-  explicit MpiControl(MPI_Comm comm) : comm_(comm) {
-    int rank = 0;
-    int size = 1;
-    (void)MPI_Comm_rank(comm, &rank);
-    (void)MPI_Comm_size(comm, &size);
-    member_ = static_cast<uint32_t>(rank);
-    member_count_ = static_cast<uint32_t>(size);
-  }
-  // A message that has not left may still be read by MPI.
-  ~MpiControl() override {
-    if (!SendsDone()) new std::list<Sending>(std::move(sends_));
+  explicit MessageControl(MessagePort* port)
+      : port_(*port),
+        member_(static_cast<uint32_t>(port->member())),
+        member_count_(static_cast<uint32_t>(port->member_count())) {}
+  ~MessageControl() override {
+    bool in_use = false;
+    for (Sending& sending : sends_) in_use = port_.Abandon(&sending.request) || in_use;
+    if (in_use) new std::list<Sending>(std::move(sends_));
   }
 
   uint32_t member() const override { return member_; }
@@ -60,7 +58,8 @@ class MpiControl final : public ControlChannel {
 
  private:
   struct Sending {
-    MPI_Request request = MPI_REQUEST_NULL;
+    uint32_t member = 0;
+    MessageRequest request;
     std::vector<uint8_t> bytes;
   };
   struct Call {
@@ -71,75 +70,80 @@ class MpiControl final : public ControlChannel {
   };
 
   Status StartSend(uint32_t member, int tag, const Head& head, std::span<const uint8_t> body);
+  // Whether all that were sent have left, except to lost members.
   bool SendsDone();
+  bool Lost(uint32_t member) const { return port_.Lost(static_cast<int>(member)); }
   // A message of this call from `member` with a body of `body_bytes`, or the text of an error.
-  // False when the deadline comes first.
+  // False when the deadline comes first, or the member is lost.
   StatusOr<bool> Receive(const Call& call, uint32_t member, int tag, Deadline deadline,
                          std::span<uint8_t> body, Status* said);
   Status Collect(const Call& call, std::span<uint8_t> all);
   Status PassOn(const Call& call, std::span<const uint8_t> all);
   Status TellFailure(const Call& call, const Status& failure);
 
-  const MPI_Comm comm_;
-  uint32_t member_ = 0;
-  uint32_t member_count_ = 1;
+  MessagePort& port_;
+  const uint32_t member_;
+  const uint32_t member_count_;
   std::vector<std::pair<std::vector<uint32_t>, uint64_t>> calls_;  // so far, by group
   std::list<Sending> sends_;
   std::vector<uint8_t> buffer_;
 };
 
-Status MpiControl::StartSend(uint32_t member, int tag, const Head& head,
-                             std::span<const uint8_t> body) {
+Status MessageControl::StartSend(uint32_t member, int tag, const Head& head,
+                                 std::span<const uint8_t> body) {
   (void)SendsDone();
   Sending& sending = sends_.emplace_back();
   sending.bytes.resize(sizeof(head) + body.size());
   std::memcpy(sending.bytes.data(), &head, sizeof(head));
   std::copy(body.begin(), body.end(), sending.bytes.begin() + sizeof(head));
-  if (sending.bytes.size() > static_cast<size_t>(kMaxMpiBytes)) {
-    return Status(StatusCode::kLimitExceeded, "a control message is too long for MPI");
+  sending.member = member;
+  if (sending.bytes.size() > static_cast<size_t>(port_.max_message_bytes())) {
+    return Status(StatusCode::kLimitExceeded, "a control message is too long");
   }
-  return MpiStatus(MPI_Isend(sending.bytes.data(), static_cast<int>(sending.bytes.size()), MPI_BYTE,
-                             static_cast<int>(member), tag, comm_, &sending.request),
-                   "MPI_Isend");
+  return port_.Send(static_cast<int>(member), tag, sending.bytes, &sending.request);
 }
 
-bool MpiControl::SendsDone() {
+bool MessageControl::SendsDone() {
+  bool done = true;
   for (auto sending = sends_.begin(); sending != sends_.end();) {
-    const StatusOr<bool> sent = TestRequest(&sending->request, "MPI_Isend");
-    sending = sent.ok() && *sent ? sends_.erase(sending) : std::next(sending);
+    const StatusOr<bool> sent = port_.Test(&sending->request);
+    if (sent.ok() && *sent) {
+      sending = sends_.erase(sending);
+    } else {
+      done = done && Lost(sending->member);
+      ++sending;
+    }
   }
-  return sends_.empty();
+  return done;
 }
 
-StatusOr<bool> MpiControl::Receive(const Call& call, uint32_t member, int tag, Deadline deadline,
-                                   std::span<uint8_t> body, Status* said) {
+StatusOr<bool> MessageControl::Receive(const Call& call, uint32_t member, int tag,
+                                       Deadline deadline, std::span<uint8_t> body, Status* said) {
   IdleWait idle;
-  int here = 0;
-  MPI_Status status;
+  const auto from = static_cast<int>(member);
   for (;;) {
-    RESHARD_RETURN_IF_ERROR(
-        MpiStatus(MPI_Iprobe(static_cast<int>(member), tag, comm_, &here, &status), "MPI_Iprobe"));
-    if (here != 0) break;
-    if (Clock::now() >= deadline) return false;
+    RESHARD_RETURN_IF_ERROR(port_.Progress());
+    const StatusOr<std::optional<int64_t>> bytes = port_.Probe(from, tag);
+    if (!bytes.ok()) return bytes.status();
+    if (*bytes) {
+      buffer_.resize(static_cast<size_t>(**bytes));
+      break;
+    }
+    if (Lost(member) || Clock::now() >= deadline) return false;
     (void)SendsDone();
     idle.Pause();
   }
-  int count = 0;
-  RESHARD_RETURN_IF_ERROR(MpiStatus(MPI_Get_count(&status, MPI_BYTE, &count), "MPI_Get_count"));
-  buffer_.resize(static_cast<size_t>(count));
-  MPI_Request request = MPI_REQUEST_NULL;
-  RESHARD_RETURN_IF_ERROR(MpiStatus(
-      MPI_Irecv(buffer_.data(), count, MPI_BYTE, static_cast<int>(member), tag, comm_, &request),
-      "MPI_Irecv"));
+  MessageRequest request;
+  RESHARD_RETURN_IF_ERROR(port_.Receive(from, tag, buffer_, &request));
   for (;;) {
-    const StatusOr<bool> done = TestRequest(&request, "MPI_Irecv");
+    const StatusOr<bool> done = port_.Test(&request);
     if (!done.ok()) return done.status();
     if (*done) break;
-    if (Clock::now() >= deadline) {
-      AbandonRequest(&request);
-      (void)new std::vector<uint8_t>(std::move(buffer_));
+    if (Lost(member) || Clock::now() >= deadline) {
+      if (port_.Abandon(&request)) (void)new std::vector<uint8_t>(std::move(buffer_));
       return false;
     }
+    RESHARD_RETURN_IF_ERROR(port_.Progress());
     idle.Pause();
   }
   Head head;
@@ -160,7 +164,7 @@ StatusOr<bool> MpiControl::Receive(const Call& call, uint32_t member, int tag, D
   return true;
 }
 
-Status MpiControl::Collect(const Call& call, std::span<uint8_t> all) {
+Status MessageControl::Collect(const Call& call, std::span<uint8_t> all) {
   const Deadline give_up = Clock::now() + (call.deadline - Clock::now()) / 100 * kRootPercent;
   const size_t part_bytes = call.head.part_bytes;
   std::string missing;
@@ -175,23 +179,24 @@ Status MpiControl::Collect(const Call& call, std::span<uint8_t> all) {
   return Status(StatusCode::kTimeout, "no answer from member " + missing);
 }
 
-Status MpiControl::PassOn(const Call& call, std::span<const uint8_t> all) {
+Status MessageControl::PassOn(const Call& call, std::span<const uint8_t> all) {
   for (size_t child : {2 * call.position + 1, 2 * call.position + 2}) {
     if (child >= call.group.size()) continue;
     RESHARD_RETURN_IF_ERROR(StartSend(call.group[child], kResultTag, call.head, all));
   }
-  // The caller may never come into MPI again, so all has to leave now.
+  // The caller may never come into the port again, so all has to leave now.
   IdleWait idle;
   while (!SendsDone()) {
     if (Clock::now() >= call.deadline) {
       return Status(StatusCode::kTimeout, "the answer cannot be passed on");
     }
+    RESHARD_RETURN_IF_ERROR(port_.Progress());
     idle.Pause();
   }
   return Status();
 }
 
-Status MpiControl::TellFailure(const Call& call, const Status& failure) {
+Status MessageControl::TellFailure(const Call& call, const Status& failure) {
   Head head = call.head;
   head.failed = 1;
   const std::string& text = failure.message();
@@ -201,12 +206,12 @@ Status MpiControl::TellFailure(const Call& call, const Status& failure) {
     (void)StartSend(call.group[m], kResultTag, head, body);
   }
   IdleWait idle;
-  while (!SendsDone() && Clock::now() < call.deadline) idle.Pause();
+  while (!SendsDone() && Clock::now() < call.deadline && port_.Progress().ok()) idle.Pause();
   return failure;
 }
 
-Status MpiControl::AllGather(std::span<const uint32_t> group, std::span<const uint8_t> mine,
-                             std::span<uint8_t> all, Deadline deadline) {
+Status MessageControl::AllGather(std::span<const uint32_t> group, std::span<const uint8_t> mine,
+                                 std::span<uint8_t> all, Deadline deadline) {
   const auto own = std::lower_bound(group.begin(), group.end(), member_);
   const bool rising =
       std::adjacent_find(group.begin(), group.end(), std::greater_equal<>()) == group.end();
@@ -242,7 +247,7 @@ Status MpiControl::AllGather(std::span<const uint32_t> group, std::span<const ui
       if (*here) return said.ok() ? PassOn(call, all) : said;
       if (parent == group[0]) break;
     }
-    if (Clock::now() >= deadline) break;
+    if (Lost(parent) || Lost(group[0]) || Clock::now() >= deadline) break;
   }
   return Status(StatusCode::kTimeout,
                 "no answer from member " + std::to_string(group[0]) +
@@ -251,8 +256,8 @@ Status MpiControl::AllGather(std::span<const uint32_t> group, std::span<const ui
 
 }  // namespace
 
-std::unique_ptr<ControlChannel> MakeMpiControl(MPI_Comm comm) {
-  return std::make_unique<MpiControl>(comm);
+std::unique_ptr<ControlChannel> MakeMessageControl(MessagePort* port) {
+  return std::make_unique<MessageControl>(port);
 }
 
 }  // namespace reshard

@@ -5,10 +5,8 @@
 // reader needs when it has landed them, into a copy of the lander's receive slots at the reader,
 // and readers tell how far they are by notices. A reader posts its receives for a slot before it
 // says that the slot is free, so they are always there before the bytes.
-#ifndef RESHARD_RUNTIME_EXEC_MPI_DOMAIN_LINKS_H_
-#define RESHARD_RUNTIME_EXEC_MPI_DOMAIN_LINKS_H_
-
-#include <mpi.h>
+#ifndef RESHARD_RUNTIME_EXEC_MESSAGES_DOMAIN_LINKS_H_
+#define RESHARD_RUNTIME_EXEC_MESSAGES_DOMAIN_LINKS_H_
 
 #include <cstdint>
 #include <memory>
@@ -17,9 +15,11 @@
 
 #include "runtime/base/status.h"
 #include "runtime/exec/backend.h"
-#include "runtime/exec/mpi/chunked_messages.h"
-#include "runtime/exec/mpi/notices.h"
-#include "runtime/exec/mpi/shared_segment.h"
+#include "runtime/exec/messages/chunked_messages.h"
+#include "runtime/exec/messages/exchange.h"
+#include "runtime/exec/messages/message_port.h"
+#include "runtime/exec/messages/notices.h"
+#include "runtime/exec/messages/shared_segment.h"
 
 namespace reshard {
 
@@ -35,16 +35,18 @@ class DomainLinks {
     int member = 0;
   };
 
-  // Collective over the neighbours. `own` is the arena of this rank. *late as Exchange says.
-  static StatusOr<std::unique_ptr<DomainLinks>> Connect(const EngineSpec& spec, MPI_Comm comm,
+  // Collective over the neighbours. `own` is the arena of this rank. *failure as Exchange says.
+  static StatusOr<std::unique_ptr<DomainLinks>> Connect(const EngineSpec& spec, MessagePort* port,
                                                         std::span<const Neighbour> neighbours,
                                                         const DomainLinkOptions& options,
                                                         SharedSegment* own, Deadline deadline,
-                                                        std::vector<int>* late);
+                                                        ExchangeFailure* failure);
 
   // Room that the pushes of a round and the pieces that may come at a time need.
   size_t max_sends() const;
   size_t max_receives() const;
+  // Of the pieces that may come at a time.
+  size_t max_chunks() const;
   void Use(ChunkedSends* sends, ChunkedReceives* receives, Notices* notices);
 
   Status PublishLanded(uint64_t step);
@@ -100,4 +102,4 @@ inline constexpr int kPushTag = 2;
 
 }  // namespace reshard
 
-#endif  // RESHARD_RUNTIME_EXEC_MPI_DOMAIN_LINKS_H_
+#endif  // RESHARD_RUNTIME_EXEC_MESSAGES_DOMAIN_LINKS_H_

@@ -1,4 +1,4 @@
-#include "runtime/exec/mpi/culprit_search.h"
+#include "runtime/exec/messages/culprit_search.h"
 
 #include <optional>
 

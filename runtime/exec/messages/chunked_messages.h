@@ -6,27 +6,27 @@
 // once, before its sender begins, so that nothing arrives that has no place. Both sides cut a
 // message by ChunkBytes of its length alone. Nothing here waits: Poll moves on what can be moved.
 // Adding a message allocates nothing while there is room as stated at creation.
-#ifndef RESHARD_RUNTIME_EXEC_MPI_CHUNKED_MESSAGES_H_
-#define RESHARD_RUNTIME_EXEC_MPI_CHUNKED_MESSAGES_H_
-
-#include <mpi.h>
+#ifndef RESHARD_RUNTIME_EXEC_MESSAGES_CHUNKED_MESSAGES_H_
+#define RESHARD_RUNTIME_EXEC_MESSAGES_CHUNKED_MESSAGES_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "runtime/base/status.h"
+#include "runtime/exec/messages/message_port.h"
 
 namespace reshard {
 
-// Small enough to go without a handshake over TCP (64 KiB with MPI's own header), as long as that
+// Small enough to go without a handshake over TCP (64 KiB with the header of MPI), as long as that
 // makes at most kMaxChunks.
 inline constexpr int64_t kSmallChunkBytes = 60 * 1024;
 inline constexpr int64_t kMaxChunks = 128;
 int64_t ChunkBytes(int64_t message_bytes);
+int64_t ChunkCount(int64_t message_bytes);
 
 struct OutgoingMessage {
-  int member = 0;  // of the communicator
+  int member = 0;
   int tag = 0;
   uint64_t step = 0;
   const uint8_t* data = nullptr;
@@ -40,7 +40,7 @@ class ChunkedSends {
   // Chunks on their way at a time.
   static constexpr size_t kWindow = 16;
 
-  ChunkedSends(MPI_Comm comm, size_t max_messages);
+  ChunkedSends(MessagePort* port, size_t max_messages);
 
   void Add(const OutgoingMessage& message);
   // The message of (member, tag, step), null when there is none.
@@ -51,7 +51,7 @@ class ChunkedSends {
   // The first message of `tag` up to `step` that has not left; null when all have.
   const OutgoingMessage* FirstUnsent(int tag, uint64_t step) const;
   bool idle() const { return messages_.empty(); }
-  // Gives up all that is on its way; true when there was anything.
+  // Gives up all that is on its way; true when its bytes have to stay.
   bool Abandon();
 
  private:
@@ -62,13 +62,13 @@ class ChunkedSends {
     uint32_t id = 0;
   };
   struct Chunk {
-    MPI_Request request = MPI_REQUEST_NULL;
+    MessageRequest request;
     uint32_t entry_id = 0;
   };
   Status PostChunk(Entry* entry);
   StatusOr<bool> Complete();
 
-  const MPI_Comm comm_;
+  MessagePort& port_;
   std::vector<Entry> messages_;  // in the order of sending
   std::vector<Chunk> window_;    // a ring
   size_t window_begin_ = 0;
@@ -86,7 +86,7 @@ struct IncomingMessage {
 
 class ChunkedReceives {
  public:
-  ChunkedReceives(MPI_Comm comm, size_t max_messages);
+  ChunkedReceives(MessagePort* port, size_t max_messages);
 
   // Posts all chunks.
   Status Add(const IncomingMessage& message);
@@ -100,10 +100,10 @@ class ChunkedReceives {
  private:
   struct Entry {
     IncomingMessage message;
-    std::vector<MPI_Request> chunks;  // with room for all of any message
+    std::vector<MessageRequest> chunks;  // with room for all of any message
     size_t first_missing = 0;
   };
-  const MPI_Comm comm_;
+  MessagePort& port_;
   // The first active_ are in use, in the order in which they were added.
   std::vector<Entry> entries_;
   size_t active_ = 0;
@@ -111,4 +111,4 @@ class ChunkedReceives {
 
 }  // namespace reshard
 
-#endif  // RESHARD_RUNTIME_EXEC_MPI_CHUNKED_MESSAGES_H_
+#endif  // RESHARD_RUNTIME_EXEC_MESSAGES_CHUNKED_MESSAGES_H_

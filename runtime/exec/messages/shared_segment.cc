@@ -1,4 +1,4 @@
-#include "runtime/exec/mpi/shared_segment.h"
+#include "runtime/exec/messages/shared_segment.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

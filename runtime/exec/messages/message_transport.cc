@@ -1,4 +1,4 @@
-#include "runtime/exec/mpi/mpi_transport.h"
+#include "runtime/exec/messages/message_transport.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/exec/mpi/chunked_messages.h"
-#include "runtime/exec/mpi/culprit_search.h"
-#include "runtime/exec/mpi/mpi_exchange.h"
-#include "runtime/exec/mpi/mpi_support.h"
-#include "runtime/exec/mpi/notices.h"
+#include "runtime/exec/messages/chunked_messages.h"
+#include "runtime/exec/messages/culprit_search.h"
+#include "runtime/exec/messages/exchange.h"
+#include "runtime/exec/messages/idle_wait.h"
+#include "runtime/exec/messages/notices.h"
 #include "runtime/exec/prepared_program.h"
 #include "runtime/exec/stats.h"
 
@@ -23,6 +23,11 @@ namespace {
 constexpr int kHelloTag = 3;
 constexpr int kDataTag = 4;
 constexpr int kNoticeTag = 5;
+// Of the port, from which a transport takes kTagsOfTransport tags: bytes of one that has failed
+// never pass for bytes of the next. MPI has at least 32767 tags.
+constexpr int kFirstTag = 16;
+constexpr int kTagsOfTransport = 8;
+constexpr int kTagSets = 2048;
 // How long a rank that has failed tries to tell the others.
 constexpr std::chrono::milliseconds kAbortLinger{200};
 
@@ -36,11 +41,11 @@ struct Awaited {
   std::string_view what;  // " did not send its message of step "
 };
 
-class MpiTransport final : public RankTransport {
+class MessageTransport final : public RankTransport {
  public:
-  MpiTransport(const MpiTransportSpec& spec, std::unique_ptr<SharedSegment> segment);
-  ~MpiTransport() override;
-  Status Connect(const MpiTransportSpec& spec, Deadline deadline);
+  MessageTransport(const MessageTransportSpec& spec, std::unique_ptr<SharedSegment> segment);
+  ~MessageTransport() override;
+  Status Connect(const MessageTransportSpec& spec, Deadline deadline);
 
   uint8_t* arena() override { return segment_->arena(); }
   int64_t arena_bytes() const override { return segment_->address().arena_bytes; }
@@ -73,6 +78,7 @@ class MpiTransport final : public RankTransport {
   StatusOr<int> MemberOf(uint32_t rank) const;
   StatusOr<size_t> NeighbourOf(uint32_t rank) const;
   Status CheckArena(int64_t offset, int64_t extent) const;
+  static size_t MostChunks(const PreparedProgram& program);
   Status ExchangeHello(const std::vector<int>& members, Deadline deadline);
   std::string MembersText(const std::vector<int>& members) const;
 
@@ -84,12 +90,13 @@ class MpiTransport final : public RankTransport {
   Status Await(uint64_t step, Deadline deadline, ExecutionRecord* record, Done done, Whom whom);
   Status SearchCulprit(const Awaited& awaited);
   Status TimeoutStatus(const Awaited& awaited, uint64_t step) const;
+  Status LostStatus(const Awaited& awaited, uint64_t step) const;
   // Tells all that this rank is connected to; `failed` is the member that failed first.
   void SpreadAbort(int failed, const Status& reason, int except);
   void TakeForeignAbort();
 
-  const MPI_Comm comm_;
-  int own_member_ = 0;
+  PortTags port_;
+  const int own_member_;
   const std::vector<uint32_t> ranks_of_members_;
   std::vector<std::pair<uint32_t, int>> members_by_rank_;
   std::unique_ptr<SharedSegment> segment_;
@@ -111,26 +118,25 @@ class MpiTransport final : public RankTransport {
   std::atomic<bool> has_foreign_abort_{false};
 };
 
-MpiTransport::MpiTransport(const MpiTransportSpec& spec, std::unique_ptr<SharedSegment> segment)
-    : comm_(spec.comm),
-      own_member_(0),
+MessageTransport::MessageTransport(const MessageTransportSpec& spec,
+                                   std::unique_ptr<SharedSegment> segment)
+    : port_(spec.port, kFirstTag + kTagsOfTransport * static_cast<int>(spec.number % kTagSets)),
+      own_member_(spec.port->member()),
       ranks_of_members_(spec.engine->ranks_of_members.begin(), spec.engine->ranks_of_members.end()),
       segment_(std::move(segment)),
-      search_(0) {
+      search_(own_member_) {
   for (size_t m = 0; m < ranks_of_members_.size(); ++m) {
     members_by_rank_.emplace_back(ranks_of_members_[m], static_cast<int>(m));
-    if (ranks_of_members_[m] == spec.engine->rank) own_member_ = static_cast<int>(m);
   }
   std::sort(members_by_rank_.begin(), members_by_rank_.end());
-  search_ = CulpritSearch(own_member_);
 }
 
-MpiTransport::~MpiTransport() {
+MessageTransport::~MessageTransport() {
   bool busy = false;
   if (sends_) busy = sends_->Abandon();
   if (receives_) busy = receives_->Abandon() || busy;
   if (notices_ && notices_->Abandon()) (void)notices_.release();
-  // MPI may still read from or write into them.
+  // The port may still read from or write into them.
   if (busy) {
     (void)segment_.release();
     (void)links_.release();
@@ -138,7 +144,7 @@ MpiTransport::~MpiTransport() {
   }
 }
 
-StatusOr<int> MpiTransport::MemberOf(uint32_t rank) const {
+StatusOr<int> MessageTransport::MemberOf(uint32_t rank) const {
   const auto found =
       std::lower_bound(members_by_rank_.begin(), members_by_rank_.end(), std::pair(rank, 0));
   if (found != members_by_rank_.end() && found->first == rank && found->second != own_member_) {
@@ -149,14 +155,14 @@ StatusOr<int> MpiTransport::MemberOf(uint32_t rank) const {
                     RankText(ranks_of_members_[static_cast<size_t>(own_member_)]));
 }
 
-StatusOr<size_t> MpiTransport::NeighbourOf(uint32_t rank) const {
+StatusOr<size_t> MessageTransport::NeighbourOf(uint32_t rank) const {
   for (size_t n = 0; n < links_->size(); ++n) {
     if (links_->neighbour(n).rank == rank) return n;
   }
   return Status(StatusCode::kInvalidArgument, RankText(rank) + " is not of this domain");
 }
 
-std::string MpiTransport::MembersText(const std::vector<int>& members) const {
+std::string MessageTransport::MembersText(const std::vector<int>& members) const {
   std::vector<uint32_t> ranks;
   for (int member : members) ranks.push_back(ranks_of_members_[static_cast<size_t>(member)]);
   std::sort(ranks.begin(), ranks.end());
@@ -166,7 +172,7 @@ std::string MpiTransport::MembersText(const std::vector<int>& members) const {
   return text;
 }
 
-Status MpiTransport::Connect(const MpiTransportSpec& spec, Deadline deadline) {
+Status MessageTransport::Connect(const MessageTransportSpec& spec, Deadline deadline) {
   const PreparedProgram& program = *spec.engine->program;
   std::vector<DomainLinks::Neighbour> neighbours;
   for (uint32_t rank : program.neighbours) {
@@ -183,12 +189,13 @@ Status MpiTransport::Connect(const MpiTransportSpec& spec, Deadline deadline) {
   std::sort(connected_.begin(), connected_.end());
   connected_.erase(std::unique(connected_.begin(), connected_.end()), connected_.end());
 
-  std::vector<int> late;
+  ExchangeFailure failure;
   StatusOr<std::unique_ptr<DomainLinks>> links = DomainLinks::Connect(
-      *spec.engine, comm_, neighbours, spec.links, segment_.get(), deadline, &late);
+      *spec.engine, &port_, neighbours, spec.links, segment_.get(), deadline, &failure);
   if (!links.ok()) {
-    if (late.empty()) return links.status();
-    return Status(links.status().code(), MembersText(late) + " of this domain did not connect");
+    if (failure.late.empty()) return links.status();
+    return Status(links.status().code(),
+                  MembersText(failure.late) + " of this domain did not connect");
   }
   links_ = *std::move(links);
   uint32_t sends = 0;
@@ -197,9 +204,12 @@ Status MpiTransport::Connect(const MpiTransportSpec& spec, Deadline deadline) {
     sends = std::max(sends, round.send_end - round.first_send);
     receives = std::max(receives, round.receive_end - round.first_receive);
   }
-  sends_ = std::make_unique<ChunkedSends>(comm_, sends + links_->max_sends());
-  receives_ = std::make_unique<ChunkedReceives>(comm_, 2 * receives + links_->max_receives());
-  notices_ = std::make_unique<Notices>(comm_, kNoticeTag, spec.number, 4 * connected_.size() + 8);
+  sends_ = std::make_unique<ChunkedSends>(&port_, sends + links_->max_sends());
+  receives_ = std::make_unique<ChunkedReceives>(&port_, 2 * receives + links_->max_receives());
+  const size_t notices = 4 * connected_.size() + 8;
+  notices_ = std::make_unique<Notices>(&port_, kNoticeTag, spec.number, notices);
+  port_.Reserve(ChunkedSends::kWindow + 2 * MostChunks(program) + links_->max_chunks() + notices +
+                Notices::kReceives);
   credits_.reserve(2 * connected_.size());
   expected_.reserve(receives);
   links_->Use(sends_.get(), receives_.get(), notices_.get());
@@ -207,22 +217,37 @@ Status MpiTransport::Connect(const MpiTransportSpec& spec, Deadline deadline) {
   return ExchangeHello(connected_, deadline);
 }
 
+// Of the messages that come in one round.
+size_t MessageTransport::MostChunks(const PreparedProgram& program) {
+  int64_t most = 0;
+  for (const PreparedRound& round : program.rounds) {
+    int64_t chunks = 0;
+    for (uint32_t m = round.first_receive; m < round.receive_end; ++m) {
+      chunks += ChunkCount(program.receives[m].extent);
+    }
+    most = std::max(most, chunks);
+  }
+  return static_cast<size_t>(most);
+}
+
 // A first message each way: connections are made now, and not in the first round.
-Status MpiTransport::ExchangeHello(const std::vector<int>& members, Deadline deadline) {
+Status MessageTransport::ExchangeHello(const std::vector<int>& members, Deadline deadline) {
   auto hello = std::make_unique<std::vector<uint8_t>>(2 * members.size(), uint8_t{1});
   std::vector<ExchangePart> parts;
   for (size_t m = 0; m < members.size(); ++m) {
     parts.push_back(
         {members[m], std::span(*hello).subspan(2 * m, 1), std::span(*hello).subspan(2 * m + 1, 1)});
   }
-  std::vector<int> late;
-  Status status = Exchange(comm_, kHelloTag, parts, deadline, &late);
+  ExchangeFailure failure;
+  Status status = Exchange(&port_, kHelloTag, parts, deadline, &failure);
   if (status.ok()) return status;
-  (void)hello.release();
-  return late.empty() ? status : Status(status.code(), MembersText(late) + " did not connect");
+  if (failure.buffers_in_use) (void)hello.release();
+  return failure.late.empty()
+             ? status
+             : Status(status.code(), MembersText(failure.late) + " did not connect");
 }
 
-Status MpiTransport::CheckArena(int64_t offset, int64_t extent) const {
+Status MessageTransport::CheckArena(int64_t offset, int64_t extent) const {
   const int64_t total = segment_->address().arena_bytes;
   if (offset >= 0 && extent >= 0 && offset <= total && extent <= total - offset) return Status();
   return Status(StatusCode::kInvalidArgument, "bytes " + std::to_string(offset) + " + " +
@@ -230,7 +255,7 @@ Status MpiTransport::CheckArena(int64_t offset, int64_t extent) const {
                                                   std::to_string(total) + " bytes");
 }
 
-Status MpiTransport::UseCredit(const Credit& credit, OutgoingMessage* message) {
+Status MessageTransport::UseCredit(const Credit& credit, OutgoingMessage* message) {
   if (credit.bytes != message->bytes) {
     const uint32_t peer = ranks_of_members_[static_cast<size_t>(credit.member)];
     return Status(StatusCode::kCorruptData, RankText(peer) + " expects " +
@@ -242,7 +267,7 @@ Status MpiTransport::UseCredit(const Credit& credit, OutgoingMessage* message) {
   return Status();
 }
 
-Status MpiTransport::Send(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) {
+Status MessageTransport::Send(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) {
   RESHARD_RETURN_IF_ERROR(CheckArena(arena_offset, extent));
   const StatusOr<int> member = MemberOf(peer);
   if (!member.ok()) return member.status();
@@ -267,8 +292,8 @@ Status MpiTransport::Send(uint32_t peer, uint64_t step, int64_t arena_offset, in
   return Poll(nullptr);
 }
 
-Status MpiTransport::ExpectReceive(uint32_t peer, uint64_t step, int64_t arena_offset,
-                                   int64_t extent) {
+Status MessageTransport::ExpectReceive(uint32_t peer, uint64_t step, int64_t arena_offset,
+                                       int64_t extent) {
   RESHARD_RETURN_IF_ERROR(CheckArena(arena_offset, extent));
   const StatusOr<int> member = MemberOf(peer);
   if (!member.ok()) return member.status();
@@ -283,7 +308,8 @@ Status MpiTransport::ExpectReceive(uint32_t peer, uint64_t step, int64_t arena_o
   return notices_->Send(*member, credit);
 }
 
-Status MpiTransport::Receive(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) {
+Status MessageTransport::Receive(uint32_t peer, uint64_t step, int64_t arena_offset,
+                                 int64_t extent) {
   const StatusOr<int> member = MemberOf(peer);
   if (!member.ok()) return member.status();
   const auto expected = std::find_if(expected_.begin(), expected_.end(), [&](const Expected& e) {
@@ -301,13 +327,14 @@ Status MpiTransport::Receive(uint32_t peer, uint64_t step, int64_t arena_offset,
                 "a message from " + RankText(peer) + " was expected elsewhere");
 }
 
-Status MpiTransport::Poll(bool* moved) {
+Status MessageTransport::Poll(bool* moved) {
   caller_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   if (!failure_.ok()) return failure_;
   if (has_foreign_abort_.load(std::memory_order_acquire)) {
     TakeForeignAbort();
     return failure_;
   }
+  RESHARD_RETURN_IF_ERROR(port_.Progress());
   int sender = 0;
   for (;;) {
     const StatusOr<const Notice*> notice = notices_->Next(&sender);
@@ -324,7 +351,7 @@ Status MpiTransport::Poll(bool* moved) {
   return Status();
 }
 
-Status MpiTransport::HandleNotice(int sender, const Notice& notice) {
+Status MessageTransport::HandleNotice(int sender, const Notice& notice) {
   const auto member_count = ranks_of_members_.size();
   switch (notice.kind) {
     case NoticeKind::kCredit: {
@@ -364,8 +391,8 @@ Status MpiTransport::HandleNotice(int sender, const Notice& notice) {
 }
 
 template <class Done, class Whom>
-Status MpiTransport::Await(uint64_t step, Deadline deadline, ExecutionRecord* record, Done done,
-                           Whom whom) {
+Status MessageTransport::Await(uint64_t step, Deadline deadline, ExecutionRecord* record, Done done,
+                               Whom whom) {
   RESHARD_RETURN_IF_ERROR(Poll(nullptr));
   if (done()) return Status();
   Clock::time_point last = Clock::now();
@@ -388,6 +415,7 @@ Status MpiTransport::Await(uint64_t step, Deadline deadline, ExecutionRecord* re
       return polled;
     }
     awaited = whom();
+    if (port_.Lost(awaited.member)) return LostStatus(awaited, step);
     if (now >= deadline) return TimeoutStatus(awaited, step);
     if (now >= search_time) RESHARD_RETURN_IF_ERROR(SearchCulprit(awaited));
     if (moved) {
@@ -398,7 +426,7 @@ Status MpiTransport::Await(uint64_t step, Deadline deadline, ExecutionRecord* re
   }
 }
 
-Status MpiTransport::SearchCulprit(const Awaited& awaited) {
+Status MessageTransport::SearchCulprit(const Awaited& awaited) {
   if (!search_.started()) search_.Start(awaited.member);
   const std::optional<int> next = search_.NextToAsk();
   if (!next) return Status();
@@ -407,7 +435,7 @@ Status MpiTransport::SearchCulprit(const Awaited& awaited) {
   return notices_->Send(*next, ask);
 }
 
-Status MpiTransport::TimeoutStatus(const Awaited& awaited, uint64_t step) const {
+Status MessageTransport::TimeoutStatus(const Awaited& awaited, uint64_t step) const {
   const auto rank_of = [&](int member) {
     return RankText(ranks_of_members_[static_cast<size_t>(member)]);
   };
@@ -431,7 +459,14 @@ Status MpiTransport::TimeoutStatus(const Awaited& awaited, uint64_t step) const 
   return Status(StatusCode::kTimeout, text);
 }
 
-Status MpiTransport::FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) {
+Status MessageTransport::LostStatus(const Awaited& awaited, uint64_t step) const {
+  return Status(StatusCode::kUnavailable,
+                RankText(ranks_of_members_[static_cast<size_t>(awaited.member)]) +
+                    std::string(awaited.what) + std::to_string(step) +
+                    ": its process has ended, or the connection broke");
+}
+
+Status MessageTransport::FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) {
   return Await(
       step, deadline, record,
       [&] {
@@ -447,15 +482,15 @@ Status MpiTransport::FinishStep(uint64_t step, Deadline deadline, ExecutionRecor
       });
 }
 
-Status MpiTransport::PublishLanded(uint64_t step) {
+Status MessageTransport::PublishLanded(uint64_t step) {
   last_step_ = step;
   RESHARD_RETURN_IF_ERROR(Poll(nullptr));
   RESHARD_RETURN_IF_ERROR(links_->PublishLanded(step));
   return Poll(nullptr);
 }
 
-StatusOr<const uint8_t*> MpiTransport::AwaitLanded(uint32_t lander, uint64_t step,
-                                                   Deadline deadline) {
+StatusOr<const uint8_t*> MessageTransport::AwaitLanded(uint32_t lander, uint64_t step,
+                                                       Deadline deadline) {
   const StatusOr<size_t> found = NeighbourOf(lander);
   if (!found.ok()) return found.status();
   RESHARD_RETURN_IF_ERROR(Await(
@@ -466,12 +501,12 @@ StatusOr<const uint8_t*> MpiTransport::AwaitLanded(uint32_t lander, uint64_t ste
   return links_->ArenaOf(*found);
 }
 
-Status MpiTransport::PublishReads(uint64_t step) {
+Status MessageTransport::PublishReads(uint64_t step) {
   RESHARD_RETURN_IF_ERROR(Poll(nullptr));
   return links_->PublishReads(step);
 }
 
-Status MpiTransport::AwaitReads(uint32_t reader, uint64_t step, Deadline deadline) {
+Status MessageTransport::AwaitReads(uint32_t reader, uint64_t step, Deadline deadline) {
   const StatusOr<size_t> found = NeighbourOf(reader);
   if (!found.ok()) return found.status();
   return Await(
@@ -481,7 +516,7 @@ Status MpiTransport::AwaitReads(uint32_t reader, uint64_t step, Deadline deadlin
       });
 }
 
-Status MpiTransport::FinishExecution(Deadline deadline) {
+Status MessageTransport::FinishExecution(Deadline deadline) {
   return Await(
       last_step_, deadline, nullptr,
       [&] {
@@ -495,7 +530,7 @@ Status MpiTransport::FinishExecution(Deadline deadline) {
       });
 }
 
-void MpiTransport::SpreadAbort(int failed, const Status& reason, int except) {
+void MessageTransport::SpreadAbort(int failed, const Status& reason, int except) {
   Notice abort;
   abort.kind = NoticeKind::kAbort;
   abort.value = static_cast<uint64_t>(failed);
@@ -508,14 +543,14 @@ void MpiTransport::SpreadAbort(int failed, const Status& reason, int except) {
   }
   const Clock::time_point end = Clock::now() + kAbortLinger;
   IdleWait idle;
-  while (Clock::now() < end) {
+  while (Clock::now() < end && port_.Progress().ok()) {
     const StatusOr<bool> sent = notices_->AllSent();
     if (!sent.ok() || *sent) return;
     idle.Pause();
   }
 }
 
-void MpiTransport::TakeForeignAbort() {
+void MessageTransport::TakeForeignAbort() {
   Status reason;
   {
     const std::lock_guard lock(foreign_mutex_);
@@ -526,14 +561,14 @@ void MpiTransport::TakeForeignAbort() {
   SpreadAbort(own_member_, reason, own_member_);
 }
 
-void MpiTransport::Abort(const Status& reason) {
+void MessageTransport::Abort(const Status& reason) {
   {
     const std::lock_guard lock(foreign_mutex_);
     if (has_foreign_abort_.load(std::memory_order_relaxed)) return;
     foreign_abort_ = reason;
     has_foreign_abort_.store(true, std::memory_order_release);
   }
-  // The thread that uses MPI tells the others; if it is another one, at its next call.
+  // The thread that uses the port tells the others; if it is another one, at its next call.
   if (caller_.load(std::memory_order_relaxed) == std::this_thread::get_id() && failure_.ok()) {
     TakeForeignAbort();
   }
@@ -541,12 +576,12 @@ void MpiTransport::Abort(const Status& reason) {
 
 }  // namespace
 
-StatusOr<std::shared_ptr<RankTransport>> MakeMpiTransport(const MpiTransportSpec& spec,
-                                                          Deadline deadline) {
+StatusOr<std::shared_ptr<RankTransport>> MakeMessageTransport(const MessageTransportSpec& spec,
+                                                              Deadline deadline) {
   StatusOr<std::unique_ptr<SharedSegment>> segment =
       SharedSegment::Create(spec.engine->arena_bytes);
   if (!segment.ok()) return segment.status();
-  auto transport = std::make_shared<MpiTransport>(spec, *std::move(segment));
+  auto transport = std::make_shared<MessageTransport>(spec, *std::move(segment));
   RESHARD_RETURN_IF_ERROR(transport->Connect(spec, deadline));
   return std::shared_ptr<RankTransport>(std::move(transport));
 }

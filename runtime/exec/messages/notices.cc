@@ -1,8 +1,6 @@
-#include "runtime/exec/mpi/notices.h"
+#include "runtime/exec/messages/notices.h"
 
-#include <string>
-
-#include "runtime/exec/mpi/mpi_support.h"
+#include <span>
 
 namespace reshard {
 namespace {
@@ -11,12 +9,8 @@ constexpr size_t kHeadBytes = sizeof(Notice) - Notice::kTextBytes;
 
 }  // namespace
 
-Notices::Notices(MPI_Comm comm, int tag, uint64_t transport, size_t max_sends)
-    : comm_(comm),
-      tag_(tag),
-      transport_(transport),
-      received_(kReceives),
-      receives_(kReceives, MPI_REQUEST_NULL) {
+Notices::Notices(MessagePort* port, int tag, uint64_t transport, size_t max_sends)
+    : port_(*port), tag_(tag), transport_(transport), received_(kReceives), receives_(kReceives) {
   sends_.reserve(max_sends);
   for (size_t s = 0; s < max_sends; ++s) sends_.push_back(std::make_unique<Sending>());
 }
@@ -27,15 +21,14 @@ Status Notices::Start() {
 }
 
 Status Notices::Post(size_t slot) {
-  return MpiStatus(MPI_Irecv(&received_[slot], sizeof(Notice), MPI_BYTE, MPI_ANY_SOURCE, tag_,
-                             comm_, &receives_[slot]),
-                   "MPI_Irecv");
+  return port_.Receive(MessagePort::kAnyMember, tag_,
+                       {reinterpret_cast<uint8_t*>(&received_[slot]), sizeof(Notice)},
+                       &receives_[slot]);
 }
 
 StatusOr<Notices::Sending*> Notices::FreeSending() {
   for (const std::unique_ptr<Sending>& sending : sends_) {
-    if (sending->request == MPI_REQUEST_NULL) return sending.get();
-    const StatusOr<bool> sent = TestRequest(&sending->request, "MPI_Isend");
+    const StatusOr<bool> sent = port_.Test(&sending->request);
     if (!sent.ok()) return sent.status();
     if (*sent) return sending.get();
   }
@@ -47,11 +40,13 @@ StatusOr<Notices::Sending*> Notices::FreeSending() {
 Status Notices::Send(int member, const Notice& notice) {
   const StatusOr<Sending*> sending = FreeSending();
   if (!sending.ok()) return sending.status();
+  (*sending)->member = member;
   (*sending)->notice = notice;
   (*sending)->notice.transport = transport_;
-  return MpiStatus(MPI_Isend(&(*sending)->notice, static_cast<int>(kHeadBytes + notice.text_bytes),
-                             MPI_BYTE, member, tag_, comm_, &(*sending)->request),
-                   "MPI_Isend");
+  return port_.Send(
+      member, tag_,
+      {reinterpret_cast<const uint8_t*>(&(*sending)->notice), kHeadBytes + notice.text_bytes},
+      &(*sending)->request);
 }
 
 StatusOr<const Notice*> Notices::Next(int* sender) {
@@ -60,43 +55,44 @@ StatusOr<const Notice*> Notices::Next(int* sender) {
     RESHARD_RETURN_IF_ERROR(Post((next_ + kReceives - 1) % kReceives));
   }
   for (;;) {
-    int done = 0;
-    MPI_Status status;
-    RESHARD_RETURN_IF_ERROR(MpiStatus(MPI_Test(&receives_[next_], &done, &status), "MPI_Irecv"));
-    if (done == 0) return nullptr;
+    Arrival arrival;
+    const StatusOr<bool> here = port_.Test(&receives_[next_], &arrival);
+    if (!here.ok()) return here.status();
+    if (!*here) return nullptr;
     const size_t slot = next_;
     next_ = (next_ + 1) % kReceives;
-    int bytes = 0;
-    RESHARD_RETURN_IF_ERROR(MpiStatus(MPI_Get_count(&status, MPI_BYTE, &bytes), "MPI_Get_count"));
     const Notice& notice = received_[slot];
-    const bool ours = static_cast<size_t>(bytes) >= kHeadBytes &&
-                      notice.text_bytes == static_cast<size_t>(bytes) - kHeadBytes &&
+    const auto bytes = static_cast<size_t>(arrival.bytes);
+    const bool ours = bytes >= kHeadBytes && notice.text_bytes == bytes - kHeadBytes &&
                       notice.transport == transport_;
     if (!ours) {
       RESHARD_RETURN_IF_ERROR(Post(slot));
       continue;
     }
     repost_ = true;
-    *sender = status.MPI_SOURCE;
+    *sender = arrival.member;
     return &notice;
   }
 }
 
 StatusOr<bool> Notices::AllSent() {
   for (const std::unique_ptr<Sending>& sending : sends_) {
-    if (sending->request == MPI_REQUEST_NULL) continue;
-    const StatusOr<bool> sent = TestRequest(&sending->request, "MPI_Isend");
+    const StatusOr<bool> sent = port_.Test(&sending->request);
     if (!sent.ok()) return sent.status();
-    if (!*sent) return false;
+    if (!*sent && !port_.Lost(sending->member)) return false;
   }
   return true;
 }
 
 bool Notices::Abandon() {
-  for (MPI_Request& receive : receives_) AbandonRequest(&receive);
+  // A receive that nothing comes for is no reason to keep the buffers.
+  for (MessageRequest& receive : receives_) (void)port_.Abandon(&receive);
   const StatusOr<bool> sent = AllSent();
-  for (const std::unique_ptr<Sending>& sending : sends_) AbandonRequest(&sending->request);
-  return !sent.ok() || !*sent;
+  bool in_use = false;
+  for (const std::unique_ptr<Sending>& sending : sends_) {
+    in_use = port_.Abandon(&sending->request) || in_use;
+  }
+  return in_use && !(sent.ok() && *sent);
 }
 
 }  // namespace reshard

@@ -1,25 +1,18 @@
-#include "runtime/exec/mpi/chunked_messages.h"
+#include "runtime/exec/messages/chunked_messages.h"
 
 #include <algorithm>
 #include <string>
 #include <utility>
-
-#include "runtime/exec/mpi/mpi_support.h"
 
 namespace reshard {
 namespace {
 
 constexpr int64_t kChunkStepBytes = 4096;
 
-int64_t ChunkCount(int64_t message_bytes) {
-  const int64_t chunk = ChunkBytes(message_bytes);
-  return (message_bytes + chunk - 1) / chunk;
-}
-
-Status CheckChunk(int64_t bytes) {
-  if (bytes >= 0 && ChunkBytes(bytes) <= kMaxMpiBytes) return Status();
+Status CheckChunk(const MessagePort& port, int64_t bytes) {
+  if (bytes >= 0 && ChunkBytes(bytes) <= port.max_message_bytes()) return Status();
   return Status(StatusCode::kLimitExceeded,
-                "a message of " + std::to_string(bytes) + " bytes is too long for MPI");
+                "a message of " + std::to_string(bytes) + " bytes is too long");
 }
 
 }  // namespace
@@ -30,7 +23,13 @@ int64_t ChunkBytes(int64_t message_bytes) {
                   (least + kChunkStepBytes - 1) / kChunkStepBytes * kChunkStepBytes);
 }
 
-ChunkedSends::ChunkedSends(MPI_Comm comm, size_t max_messages) : comm_(comm), window_(kWindow) {
+int64_t ChunkCount(int64_t message_bytes) {
+  const int64_t chunk = ChunkBytes(message_bytes);
+  return (message_bytes + chunk - 1) / chunk;
+}
+
+ChunkedSends::ChunkedSends(MessagePort* port, size_t max_messages)
+    : port_(*port), window_(kWindow) {
   messages_.reserve(max_messages);
 }
 
@@ -57,12 +56,11 @@ OutgoingMessage* ChunkedSends::Find(int member, int tag, uint64_t step) {
 Status ChunkedSends::PostChunk(Entry* entry) {
   const OutgoingMessage& message = entry->message;
   const int64_t bytes = std::min(ChunkBytes(message.bytes), message.bytes - entry->posted_bytes);
-  RESHARD_RETURN_IF_ERROR(CheckChunk(message.bytes));
+  RESHARD_RETURN_IF_ERROR(CheckChunk(port_, message.bytes));
   Chunk& chunk = window_[(window_begin_ + window_count_) % kWindow];
   RESHARD_RETURN_IF_ERROR(
-      MpiStatus(MPI_Isend(message.data + entry->posted_bytes, static_cast<int>(bytes), MPI_BYTE,
-                          message.member, message.tag, comm_, &chunk.request),
-                "MPI_Isend"));
+      port_.Send(message.member, message.tag,
+                 {message.data + entry->posted_bytes, static_cast<size_t>(bytes)}, &chunk.request));
   chunk.entry_id = entry->id;
   ++window_count_;
   entry->posted_bytes += bytes;
@@ -73,7 +71,7 @@ StatusOr<bool> ChunkedSends::Complete() {
   bool moved = false;
   while (window_count_ > 0) {
     Chunk& chunk = window_[window_begin_];
-    const StatusOr<bool> sent = TestRequest(&chunk.request, "MPI_Isend");
+    const StatusOr<bool> sent = port_.Test(&chunk.request);
     if (!sent.ok()) return sent.status();
     if (!*sent) break;
     const auto entry = std::find_if(messages_.begin(), messages_.end(),
@@ -109,20 +107,20 @@ const OutgoingMessage* ChunkedSends::FirstUnsent(int tag, uint64_t step) const {
 }
 
 bool ChunkedSends::Abandon() {
-  const bool any = window_count_ > 0;
-  for (Chunk& chunk : window_) AbandonRequest(&chunk.request);
+  bool in_use = false;
+  for (Chunk& chunk : window_) in_use = port_.Abandon(&chunk.request) || in_use;
   window_count_ = 0;
   messages_.clear();
-  return any;
+  return in_use;
 }
 
-ChunkedReceives::ChunkedReceives(MPI_Comm comm, size_t max_messages)
-    : comm_(comm), entries_(max_messages) {
+ChunkedReceives::ChunkedReceives(MessagePort* port, size_t max_messages)
+    : port_(*port), entries_(max_messages) {
   for (Entry& entry : entries_) entry.chunks.reserve(static_cast<size_t>(kMaxChunks) + 1);
 }
 
 Status ChunkedReceives::Add(const IncomingMessage& message) {
-  RESHARD_RETURN_IF_ERROR(CheckChunk(message.bytes));
+  RESHARD_RETURN_IF_ERROR(CheckChunk(port_, message.bytes));
   if (message.bytes == 0) return Status();
   if (active_ == entries_.size()) entries_.emplace_back();
   Entry& entry = entries_[active_];
@@ -132,12 +130,11 @@ Status ChunkedReceives::Add(const IncomingMessage& message) {
   ++active_;
   const int64_t chunk_bytes = ChunkBytes(message.bytes);
   for (int64_t at = 0; at < message.bytes; at += chunk_bytes) {
-    entry.chunks.push_back(MPI_REQUEST_NULL);
+    entry.chunks.emplace_back();
     const int64_t bytes = std::min(chunk_bytes, message.bytes - at);
-    RESHARD_RETURN_IF_ERROR(
-        MpiStatus(MPI_Irecv(message.data + at, static_cast<int>(bytes), MPI_BYTE, message.member,
-                            message.tag, comm_, &entry.chunks.back()),
-                  "MPI_Irecv"));
+    RESHARD_RETURN_IF_ERROR(port_.Receive(message.member, message.tag,
+                                          {message.data + at, static_cast<size_t>(bytes)},
+                                          &entry.chunks.back()));
   }
   return Status();
 }
@@ -156,7 +153,7 @@ StatusOr<bool> ChunkedReceives::Poll() {
   for (size_t e = 0; e < active_; ++e) {
     Entry& entry = entries_[e];
     while (entry.first_missing < entry.chunks.size()) {
-      const StatusOr<bool> here = TestRequest(&entry.chunks[entry.first_missing], "MPI_Irecv");
+      const StatusOr<bool> here = port_.Test(&entry.chunks[entry.first_missing]);
       if (!here.ok()) return here.status();
       if (!*here) break;
       ++entry.first_missing;
@@ -181,12 +178,12 @@ const IncomingMessage* ChunkedReceives::FirstMissing(int tag, int member, uint64
 }
 
 bool ChunkedReceives::Abandon() {
-  const bool any = active_ > 0;
+  bool in_use = false;
   for (Entry& entry : entries_) {
-    for (MPI_Request& chunk : entry.chunks) AbandonRequest(&chunk);
+    for (MessageRequest& chunk : entry.chunks) in_use = port_.Abandon(&chunk) || in_use;
   }
   active_ = 0;
-  return any;
+  return in_use;
 }
 
 }  // namespace reshard
