@@ -97,6 +97,13 @@ AT(reshard_param_info, shares, 72);
 SIZE(reshard_loopback_options, 16);
 AT(reshard_loopback_options, pace, 8);
 
+SIZE(reshard_tcp_options, 40);
+AT(reshard_tcp_options, control, 8);
+AT(reshard_tcp_options, address, 16);
+AT(reshard_tcp_options, port, 24);
+AT(reshard_tcp_options, no_shared_memory, 28);
+AT(reshard_tcp_options, timeout_ns, 32);
+
 SIZE(reshard_executor_options, 40);
 AT(reshard_executor_options, wait_timeout_ns, 8);
 AT(reshard_executor_options, trace, 16);
@@ -149,12 +156,16 @@ AT(reshard_peer_wait, wait_ns, 8);
 /* The initializers are constant expressions and set the size. */
 static const reshard_plan_options plan_options = RESHARD_PLAN_OPTIONS_INIT;
 static const reshard_loopback_options loopback_options = RESHARD_LOOPBACK_OPTIONS_INIT;
+static const reshard_control control = RESHARD_CONTROL_INIT;
+static const reshard_tcp_options tcp_options = RESHARD_TCP_OPTIONS_INIT;
 static const reshard_executor_options executor_options = RESHARD_EXECUTOR_OPTIONS_INIT;
 static const reshard_buffer buffer = RESHARD_BUFFER_INIT;
 
 int main(void) {
   const int sizes_right = plan_options.struct_size == sizeof(plan_options) &&
                           loopback_options.struct_size == sizeof(loopback_options) &&
+                          control.struct_size == sizeof(control) &&
+                          tcp_options.struct_size == sizeof(tcp_options) &&
                           executor_options.struct_size == sizeof(executor_options) &&
                           buffer.struct_size == sizeof(buffer) &&
                           buffer.device == RESHARD_HOST_DEVICE;

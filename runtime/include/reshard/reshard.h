@@ -196,6 +196,51 @@ typedef struct reshard_loopback_options {
 RESHARD_API reshard_result reshard_backend_loopback_create(uint32_t member_count,
                                                            const reshard_loopback_options* options,
                                                            reshard_backend** backends);
+
+/* A few bytes between ranks beside the weights, by means of the caller: torch.distributed with
+ * Gloo, a key-value store, MPI. Every member of `group` (rising, `group_count` of them, this one
+ * included) calls it with the same group and as many bytes in `mine`; afterwards `all` holds what
+ * every member passed, in the order of the group. Returns RESHARD_OK, RESHARD_ERROR_TIMEOUT after
+ * `timeout_ns`, or another error; it must not return before it has let go of `mine` and `all`. Calls
+ * come from one thread at a time, also from a thread of the library. */
+typedef int32_t (*reshard_all_gather_function)(void* user, const uint32_t* group,
+                                               size_t group_count, const void* mine, size_t bytes,
+                                               void* all, int64_t timeout_ns);
+
+typedef struct reshard_control {
+  size_t struct_size;
+  reshard_all_gather_function all_gather;
+  void* user;
+  uint32_t member; /* this one, below member_count */
+  uint32_t member_count;
+} reshard_control;
+#define RESHARD_CONTROL_INIT {sizeof(reshard_control), NULL, NULL, 0, 0}
+
+typedef struct reshard_tcp_options {
+  size_t struct_size;
+  /* Needed. It is used only while the backend is made, on the thread of that call: once, to tell
+   * every member the addresses of all. */
+  const reshard_control* control;
+  /* Of this host, numeric ("10.0.0.5", "fd00::5"), as the other members reach it. Members listen at
+   * these addresses and nowhere else. NULL: "127.0.0.1", all members are on one host. */
+  const char* address;
+  int32_t port; /* 0: any that is free */
+  /* 1: ranks of one host exchange by messages what they have landed, as between hosts. 0: through
+   * memory that they share, where they can reach each other's. */
+  int32_t no_shared_memory;
+  /* How long to wait for the other members while the backend is made. 0: 30 s. */
+  int64_t timeout_ns;
+} reshard_tcp_options;
+#define RESHARD_TCP_OPTIONS_INIT {sizeof(reshard_tcp_options), NULL, NULL, 0, 0, 0}
+
+/* TCP: one rank per process (or thread), params in host memory, no further library. Collective over
+ * the members of the control channel, which are as many as the plan has ranks, in any order. Whoever
+ * wants to connect has to know a secret that only members have got; bytes are neither encrypted nor
+ * signed. A member whose process ends is an error of those who wait for it at once, not after their
+ * timeout. After a failure the ranks that are left make a backend of their own and go on. */
+RESHARD_API reshard_result reshard_backend_tcp_create(const reshard_tcp_options* options,
+                                                      reshard_backend** backend);
+
 /* MPI: reshard_mpi.h. NCCL: reshard_nccl.h. */
 
 RESHARD_API reshard_result reshard_backend_destroy(reshard_backend* backend);

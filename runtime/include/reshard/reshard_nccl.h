@@ -31,25 +31,6 @@ typedef struct reshard_nccl_id {
 /* For one rank to make and to give to all others. `library`: as in reshard_nccl_options. */
 RESHARD_API reshard_result reshard_nccl_get_id(const char* library, reshard_nccl_id* id);
 
-/* A few bytes between ranks beside the weights, by means of the caller: torch.distributed with
- * Gloo, a key-value store, MPI. Every member of `group` (rising, `group_count` of them, this one
- * included) calls it with the same group and as many bytes in `mine`; afterwards `all` holds what
- * every member passed, in the order of the group. Returns RESHARD_OK, RESHARD_ERROR_TIMEOUT after
- * `timeout_ns`, or another error; it must not return before it has let go of `mine` and `all`. Calls
- * come from one thread at a time, also from a thread of the library. */
-typedef int32_t (*reshard_all_gather_function)(void* user, const uint32_t* group,
-                                               size_t group_count, const void* mine, size_t bytes,
-                                               void* all, int64_t timeout_ns);
-
-typedef struct reshard_control {
-  size_t struct_size;
-  reshard_all_gather_function all_gather;
-  void* user;
-  uint32_t member; /* this one, below member_count */
-  uint32_t member_count;
-} reshard_control;
-#define RESHARD_CONTROL_INIT {sizeof(reshard_control), NULL, NULL, 0, 0}
-
 /* How bytes that one GPU of a domain has received reach the others that need them. */
 typedef enum reshard_nccl_path {
   RESHARD_NCCL_PATH_AUTO = 0,   /* direct where all ranks of a domain reach each other's memory */
