@@ -16,6 +16,7 @@ DESTINATION = 1
 HOST_DEVICE = -1
 FOREVER = (1 << 63) - 1
 NO_PEER = (1 << 32) - 1
+ERROR_IO = -4
 
 Handle = c.c_void_p
 
@@ -89,6 +90,31 @@ class LoopbackOptions(Sized):
     _fields_ = [
         ("struct_size", c.c_size_t),
         ("pace", c.c_double),
+    ]
+
+
+AllGather = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.POINTER(c.c_uint32), c.c_size_t, c.c_void_p,
+                        c.c_size_t, c.c_void_p, c.c_int64)
+
+
+class Control(Sized):
+    _fields_ = [
+        ("struct_size", c.c_size_t),
+        ("all_gather", AllGather),
+        ("user", c.c_void_p),
+        ("member", c.c_uint32),
+        ("member_count", c.c_uint32),
+    ]
+
+
+class TcpOptions(Sized):
+    _fields_ = [
+        ("struct_size", c.c_size_t),
+        ("control", c.POINTER(Control)),
+        ("address", c.c_char_p),
+        ("port", c.c_int32),
+        ("no_shared_memory", c.c_int32),
+        ("timeout_ns", c.c_int64),
     ]
 
 
@@ -197,6 +223,8 @@ STRUCTS = {
     "reshard_rank_info": RankInfo,
     "reshard_param_info": ParamInfo,
     "reshard_loopback_options": LoopbackOptions,
+    "reshard_control": Control,
+    "reshard_tcp_options": TcpOptions,
     "reshard_mpi_options": MpiOptions,
     "reshard_nccl_id": NcclId,
     "reshard_nccl_options": NcclOptions,
@@ -220,6 +248,7 @@ FUNCTIONS = {
     "reshard_plan_get_rank_info": [Handle, c.c_uint32, c.POINTER(RankInfo)],
     "reshard_plan_get_param": [Handle, c.c_uint32, c.c_size_t, c.POINTER(ParamInfo)],
     "reshard_backend_loopback_create": [c.c_uint32, c.POINTER(LoopbackOptions), _HANDLE],
+    "reshard_backend_tcp_create": [c.POINTER(TcpOptions), _HANDLE],
     "reshard_backend_destroy": [Handle],
     "reshard_executor_create": [Handle, c.c_uint32, Handle, c.POINTER(ExecutorOptions), _HANDLE],
     "reshard_executor_destroy": [Handle],

@@ -17,12 +17,14 @@ class ReshardError(Exception):
     Attributes:
         result: the result's number, as in reshard_results.def.
         code: the result's name, such as "timeout" or "corrupt-data".
+        text: the message without the code.
     """
 
     def __init__(self, result: int, code: str, message: str) -> None:
         super().__init__(f"{message} [{code}]" if message else code)
         self.result = result
         self.code = code
+        self.text = message
 
 
 @dataclass(frozen=True)

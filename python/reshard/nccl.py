@@ -6,11 +6,12 @@ Has run against the library only where no GPU was present: every call then says 
 from __future__ import annotations
 
 import ctypes as c
-from typing import Any
+from typing import Any, List
 
 import torch
 
 from . import _abi
+from .errors import ReshardError
 from .executor import Backend
 from .plan import Plan
 
@@ -29,12 +30,18 @@ def nccl_backend(plan: Plan, process_group: Any, device: int) -> Backend:
                 [c.POINTER(_abi.NcclOptions), c.POINTER(_abi.Handle)])
     rank = torch.distributed.get_rank(process_group)
     unique_id = _abi.NcclId()
-    shared = [None]
+    shared: List[Any] = [None]
     if rank == 0:
-        lib.call("reshard_nccl_get_id", None, c.byref(unique_id))
-        shared = [bytes(unique_id.bytes)]
+        try:
+            lib.call("reshard_nccl_get_id", None, c.byref(unique_id))
+            shared = [bytes(unique_id.bytes)]
+        except ReshardError as error:  # the others must not wait for an id
+            shared = [(error.result, error.code, error.text)]
     torch.distributed.broadcast_object_list(
         shared, src=torch.distributed.get_global_rank(process_group, 0), group=process_group)
+    if isinstance(shared[0], tuple):
+        result, code, text = shared[0]
+        raise ReshardError(result, code, text if rank == 0 else f"rank 0 of the group: {text}")
     unique_id = _abi.NcclId((c.c_ubyte * 128)(*shared[0]))
     options = _abi.NcclOptions(device=device, id=c.pointer(unique_id), rank=rank,
                                 rank_count=torch.distributed.get_world_size(process_group),

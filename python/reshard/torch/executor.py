@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, Mapping, Optional, Tuple, Union
+from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import torch
 
@@ -10,6 +10,8 @@ from ..executor import Backend, ExecutionStats, ExecutorState, RankExecutor
 from ..plan import Param, Plan
 
 Params = Union["torch.nn.Module", Mapping[str, "torch.Tensor"]]
+
+_NO_GROUP = ("process_group is needed to set {} up: call torch.distributed.init_process_group first")
 
 # Names of dtypes in layouts. Sub-byte types are stored packed, as uint8.
 DTYPE_NAMES: Dict[torch.dtype, str] = {
@@ -48,6 +50,72 @@ def _identity(tensor: torch.Tensor) -> Tuple[Any, ...]:
             str(tensor.device))
 
 
+def _tensor_of(param: Param, tensors: Mapping[str, torch.Tensor]
+               ) -> Tuple[str, Optional[torch.Tensor]]:
+    """A param's tensor under any of its names."""
+    for name in (param.name, *param.shares):
+        if name in tensors:
+            return name, tensors[name]
+    return param.name, None
+
+
+def device_of(devices: Mapping[str, torch.device]) -> torch.device:
+    """The one device that the params of a rank are on; the CPU where there are none.
+
+    Raises:
+        ValueError: names two params on two devices, or one where no backend reaches it.
+    """
+    first: Optional[Tuple[str, torch.device]] = None
+    for name, device in devices.items():
+        if device.type not in ("cpu", "cuda"):
+            raise ValueError(f"'{name}' is on {device}; params are on the CPU or a CUDA device")
+        if first is None:
+            first = (name, device)
+        elif device != first[1]:
+            raise ValueError(f"the params of a rank are on one device: '{first[0]}' is on {first[1]}, "
+                             f"'{name}' on {device}")
+    return torch.device("cpu") if first is None else first[1]
+
+
+def choose_backend(backend: str, device: torch.device, has_group: bool) -> str:
+    """"tcp", "nccl" or "mpi", for params on `device`.
+
+    Raises:
+        ValueError: the backend does not move what is there, or needs a process group.
+    """
+    if backend == "auto":
+        backend = "nccl" if device.type == "cuda" else "tcp" if has_group else "mpi"
+    if (backend == "nccl") != (device.type == "cuda"):
+        raise ValueError(f"the params are on {device}; backend {backend!r} moves those "
+                         + ("on CUDA devices" if backend == "nccl" else "on the CPU"))
+    if backend != "mpi" and not has_group:
+        raise ValueError(_NO_GROUP.format(backend.upper()))
+    return backend
+
+
+def _default_group(plan: Plan, backend: Union[str, Backend]) -> Any:
+    if not torch.distributed.is_available() or not torch.distributed.is_initialized():
+        return None
+    fits = torch.distributed.get_world_size() == len(plan.ranks)
+    return torch.distributed.group.WORLD if fits or backend in ("tcp", "nccl") else None
+
+
+def _agree(group: Any, kind: str, problem: str) -> None:
+    """Collective: what is wrong on one rank is an error on all, in place of a wait for it."""
+    everybody: List[Any] = [None] * torch.distributed.get_world_size(group)
+    torch.distributed.all_gather_object(everybody, (kind, problem), group=group)
+    problems = [f"rank {rank} of the process group: {said}"
+                for rank, (_, said) in enumerate(everybody) if said]
+    if problems:
+        raise ValueError("; ".join(problems[:5])
+                         + (f"; and {len(problems) - 5} more" if len(problems) > 5 else ""))
+    kinds = {said: rank for rank, (said, _) in reversed(list(enumerate(everybody)))}
+    if len(kinds) > 1:
+        raise ValueError("the params of all ranks are on CUDA devices or all on the CPU; ranks of "
+                         "the process group chose " + ", ".join(
+                             f"{said} (rank {rank})" for said, rank in sorted(kinds.items())))
+
+
 class Executor:
     """The part of one rank in a plan, bound to its weights.
 
@@ -64,15 +132,19 @@ class Executor:
 
         Args:
             plan: the same on all ranks; they agree on its digest before any byte moves.
-            rank: of the plan; None: the rank of `process_group`, or of MPI.
+            rank: of the plan; None: the plan's i-th rank for the i-th process of the group, or of
+                MPI.
             source: weights that this rank gives, by param name of the plan's source layout.
             destination: weights that this rank receives. Tensors that are no params of the plan are
                 ignored; a param of the plan without a tensor is an error.
-            process_group: of torch.distributed (any backend): where the rank comes from, and how
-                NCCL's communicator is set up. Its ranks are the plan's.
-            backend: "mpi" (processes of mpirun; CPU tensors), "nccl" (CUDA tensors), "auto" (nccl
-                for CUDA tensors, else mpi), or one of `reshard.loopback_backends(plan)` when all
-                ranks are threads of this process.
+            process_group: of torch.distributed (Gloo or any other), with as many ranks as the plan:
+                over it the ranks tell each other how they are reached. None: all processes, if
+                torch.distributed is initialized with as many as the plan has ranks.
+            backend: "tcp" (CPU tensors; connections of the library's own between the processes of the
+                group), "nccl" (CUDA tensors), "mpi" (CPU tensors; processes of mpirun), "auto"
+                (nccl for CUDA tensors, else tcp if there is a group, else mpi), or a Backend: one of
+                `reshard.loopback_backends(plan)` when all ranks are threads of this process, or of
+                `reshard.tcp.tcp_backend` for other options.
             timeout: seconds that one wait for another rank may last; None: 30.
             prepare_timeout: seconds; None: 300.
             verify_executions: the first so many steps compare a hash of every tensor.
@@ -85,48 +157,75 @@ class Executor:
         self._generation = 0
         self._mpi: Any = None
         sides = {"source": named_tensors(source), "destination": named_tensors(destination)}
-        if backend == "auto":
-            tensors = [tensor for side in sides.values() for tensor in side.values()]
-            backend = "nccl" if any(tensor.is_cuda for tensor in tensors) else "mpi"
-        rank, plan, made = self._connect(plan, rank, process_group, backend, sides)
+        if process_group is None:
+            process_group = _default_group(plan, backend)
+        rank = self._rank_of(plan, rank, process_group, backend)
+        params = [(param, *_tensor_of(param, sides[param.side])) for param in plan.params(rank)]
+        devices = {name: tensor.device for _, name, tensor in params if tensor is not None}
+        plan, made = self._connect(plan, process_group, backend, devices)
         self.plan, self.rank = plan, rank
         self._executor = RankExecutor(plan, rank, made, timeout=timeout, trace=trace,
                                       verify_executions=verify_executions, replica=replica)
         self._bound: Dict[Tuple[str, str], Tuple[torch.Tensor, Tuple[Any, ...]]] = {}
         self._sides = (source, destination)
-        for param in plan.params(rank):
-            self._bind(param, sides[param.side])
+        for param, name, tensor in params:
+            if tensor is not None:  # prepare lists what is missing, of all ranks
+                self._bind(param, name, tensor)
         self._executor.prepare(prepare_timeout)
 
-    def _connect(self, plan: Plan, rank: Optional[int], group: Any, backend: Union[str, Backend],
-                 sides: Mapping[str, Mapping[str, torch.Tensor]]) -> Tuple[int, Plan, Backend]:
+    def _rank_of(self, plan: Plan, rank: Optional[int], group: Any,
+                 backend: Union[str, Backend]) -> int:
         if isinstance(backend, Backend):
-            if rank is None:
+            if rank is not None:
+                return rank
+            if group is None:
                 raise ValueError("rank is needed with a loopback backend")
-            return rank, plan, backend
-        if rank is None and group is not None:
-            rank = torch.distributed.get_rank(group)
-        if backend == "mpi":
+        elif backend not in ("auto", "tcp", "nccl", "mpi"):
+            raise ValueError("backend is 'auto', 'tcp', 'nccl', 'mpi' or a Backend, "
+                             f"found {backend!r}")
+        elif backend in ("tcp", "nccl") and group is None:
+            raise ValueError(_NO_GROUP.format(backend.upper()))
+        if group is not None and backend != "mpi":
+            member, members = torch.distributed.get_rank(group), \
+                torch.distributed.get_world_size(group)
+        elif rank is None:
             from .. import mpi
             self._mpi = mpi.world()
-            return (self._mpi.rank if rank is None else rank), mpi.plan_for_mpi(plan), \
-                mpi.mpi_backend()
-        if backend == "nccl":
-            from .. import nccl
-            if group is None:
-                raise ValueError("process_group is needed to set NCCL up")
-            devices = {tensor.device.index for side in sides.values()
-                       for tensor in side.values() if tensor.is_cuda}
-            if len(devices) != 1:
-                raise ValueError(f"the tensors of a rank are on one CUDA device, found {devices}")
-            return rank, plan, nccl.nccl_backend(plan, group, devices.pop())
-        raise ValueError(f"backend is 'auto', 'mpi', 'nccl' or a Backend, found {backend!r}")
+            member, members = self._mpi.rank, self._mpi.size
+        else:
+            return rank
+        if members != len(plan.ranks):
+            raise ValueError(f"the plan has {len(plan.ranks)} ranks, the job {members} processes: "
+                             "pass a process_group of the plan's ranks")
+        return plan.ranks[member] if rank is None else rank
 
-    def _bind(self, param: Param, tensors: Mapping[str, torch.Tensor]) -> None:
-        name = next((name for name in (param.name, *param.shares) if name in tensors), None)
-        if name is None:
-            return  # prepare lists what is missing, of all ranks
-        tensor = tensors[name]
+    def _connect(self, plan: Plan, group: Any, backend: Union[str, Backend],
+                 devices: Mapping[str, torch.device]) -> Tuple[Plan, Backend]:
+        if isinstance(backend, Backend):
+            device_of(devices)
+            return plan, backend
+        kind, problem = backend, ""
+        device = torch.device("cpu")
+        try:
+            device = device_of(devices)
+            kind = choose_backend(backend, device, group is not None)
+        except ValueError as error:
+            problem = str(error)
+        if group is not None and backend != "mpi":
+            _agree(group, kind, problem)
+        elif problem:
+            raise ValueError(problem)
+        if kind == "nccl":
+            from .. import nccl
+            return plan, nccl.nccl_backend(plan, group, device.index)
+        if kind == "tcp":
+            from .. import tcp
+            return plan, tcp.tcp_backend(plan, group)
+        from .. import mpi
+        self._mpi = mpi.world()
+        return mpi.plan_for_mpi(plan), mpi.mpi_backend()
+
+    def _bind(self, param: Param, name: str, tensor: torch.Tensor) -> None:
         dtype = DTYPE_NAMES.get(tensor.dtype, str(tensor.dtype))
         self._executor.bind(
             name, param.side, tensor.data_ptr(), tensor.numel() * tensor.element_size(),

@@ -1,0 +1,149 @@
+"""Executors of jobs that torch.distributed knows: real processes and Gloo, every byte, failures."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, "python/tests")
+import native  # noqa: E402
+
+reshard = native.use_built()
+try:
+    import torch
+except ImportError:
+    torch = None
+if torch is not None:
+    from reshard.torch.executor import choose_backend, device_of
+
+
+def layouts():
+    """Two trainers have halves of rows, two servers halves of columns; "norm" is on all."""
+    logical = [{"name": "w", "shape": [16, 6], "dtype": "f64"},
+               {"name": "norm", "shape": [5], "dtype": "f32"}]
+
+    def side(name, first, placement):
+        return {
+            "format": "reshard-layout", "version": 1, "side": name, "rank_base": first,
+            "logical": logical, "meshes": {"m": {"axes": ["tp"], "ranks": [first, first + 1]}},
+            "params": [{"name": "w", "tensor": "w", "mesh": "m", "placements": [placement]},
+                       {"name": "norm", "tensor": "norm", "mesh": "m", "placements": ["R"]}]}
+    return side("source", 0, "S(0)"), side("destination", 2, "S(1)")
+
+
+def two_nodes():
+    """Trainers on one node, servers on another: two domains."""
+    return {
+        "format": "reshard-topo", "version": 1,
+        "node_types": {"t": {"gpus": 2, "nics": {"for": 2, "name": "n{i}", "bw": 50, "gpu": "{i}"}}},
+        "nodes": [{"names": "h[0-1]", "type": "t"}],
+        "scaleup": [{"name": "nvl-{node}", "per": "node", "bw": 370}],
+        "fabrics": [{"name": "ib", "kind": "flat", "lat": 5}],
+        "ranks": [{"ranks": "0-3", "nodes": "h[0-1]", "order": "node-major"}],
+    }
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed (tools/setup_python)")
+class GlooTest(unittest.TestCase):
+    def job(self, task, processes=4, ends=None):
+        """Runs the processes; what each of them that `ends` says, by process."""
+        plan = reshard.compile(*layouts(), two_nodes())
+        with tempfile.TemporaryDirectory() as folder:
+            plan.save(os.path.join(folder, "plan.fb"))
+            reshard.compile(*layouts(), two_nodes(), exclude_ranks="3").save(
+                os.path.join(folder, "survivors.fb"))
+            running = [subprocess.Popen([sys.executable, "-B", "python/tests/gloo_worker.py", folder,
+                                         str(process), str(processes), task],
+                                        stderr=subprocess.PIPE, text=True)
+                       for process in range(processes)]
+            ends = range(processes) if ends is None else ends
+            try:
+                said = {process: running[process].communicate(timeout=240)[1] for process in ends}
+            finally:
+                for process in running:
+                    process.kill()
+                    process.communicate()
+            answers = {}
+            for process in ends:
+                path = os.path.join(folder, "%d.json" % process)
+                self.assertTrue(os.path.exists(path), said[process])
+                with open(path, encoding="utf-8") as stream:
+                    answers[process] = json.load(stream)
+            return answers
+
+    def test_every_byte_after_every_step(self):
+        answers = self.job("steps")
+        for rank in range(4):
+            self.assertEqual(rank, answers[rank]["rank"])
+            self.assertEqual([[1, True], [2, True], [3, True]], answers[rank]["steps"])
+        for rank in (2, 3):
+            self.assertEqual(16 * 3 * 8 + 5 * 4, answers[rank]["delivered"])
+        self.assertGreater(answers[0]["sent"], 0)
+
+    def test_a_group_of_some_processes_in_another_order(self):
+        answers = self.job("group", processes=5)
+        del answers[0]
+        self.assertEqual(set(range(4)), {answer["rank"] for answer in answers.values()})
+        for answer in answers.values():
+            self.assertEqual([[1, True]], answer["steps"])
+
+    def check_failure(self, answers):
+        for rank, answer in answers.items():
+            self.assertIn("rank 3", answer["error"])
+            self.assertIn(answer["code"], ("unavailable", "timeout", "aborted"))
+            self.assertEqual([2, 1, True],
+                             [answer["started"], answer["complete"], answer["failed"]], rank)
+        self.assertTrue(any("round 0 of execution 1" in answer["error"]
+                            for answer in answers.values()), answers)
+
+    def test_a_rank_is_killed_and_the_others_go_on(self):
+        answers = self.job("kill", ends=(0, 1, 2))
+        self.check_failure(answers)
+        for answer in answers.values():
+            # Not after the 60 s that a wait may last: a process that ends closes its connections.
+            self.assertLess(answer["seconds"], 60)
+            self.assertIn("its process has ended", answer["error"])
+            self.assertEqual([1, True], answer["after"])
+
+    def test_a_rank_is_stopped(self):
+        answers = self.job("stop", ends=(0, 1, 2))
+        self.check_failure(answers)
+        for answer in answers.values():
+            self.assertIn("gave up after 4 s", answer["error"])
+
+    def test_what_one_rank_does_wrong_is_an_error_on_all(self):
+        answers = self.job("refused")
+        for rank in range(4):
+            self.assertIn("rank 2 of the process group: 'norm' is on meta", answers[rank]["meta"])
+            self.assertIn("rank 1 of the process group: the params are on cpu; backend 'nccl'",
+                          answers[rank]["backends"])
+            self.assertRegex(answers[rank]["missing"], "rank 3 .*norm|'norm'")
+        for rank in (0, 1):
+            self.assertIn("the plan has 4 ranks, the job 2 processes", answers[rank]["size"])
+            # No GPU here, or no CUDA in the library: it says which, and nobody waits for an id.
+            self.assertIn("[unavailable]", answers[rank]["nccl"])
+            self.assertIn("203.0.113.7", answers[rank]["address"])
+
+    def test_devices(self):
+        cpu, first, second = map(torch.device, ("cpu", "cuda:0", "cuda:1"))
+        self.assertEqual(cpu, device_of({}))
+        self.assertEqual(second, device_of({"a": second, "b": second}))
+        for other in (cpu, first):
+            with self.assertRaisesRegex(ValueError, "'a' is on cuda:1, 'b' on " + str(other)):
+                device_of({"a": second, "b": other})
+        with self.assertRaisesRegex(ValueError, "'a' is on meta"):
+            device_of({"a": torch.device("meta")})
+        self.assertEqual("nccl", choose_backend("auto", first, True))
+        self.assertEqual("tcp", choose_backend("auto", cpu, True))
+        self.assertEqual("mpi", choose_backend("auto", cpu, False))
+        for backend, device in (("nccl", cpu), ("tcp", first), ("mpi", first)):
+            with self.assertRaisesRegex(ValueError, "the params are on %s; backend '%s'" % (
+                    device, backend)):
+                choose_backend(backend, device, True)
+        with self.assertRaisesRegex(ValueError, "process_group is needed to set NCCL up"):
+            choose_backend("auto", first, False)
+
+
+if __name__ == "__main__":
+    unittest.main()
