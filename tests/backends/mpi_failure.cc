@@ -16,13 +16,13 @@
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "reshard/reshard_mpi.h"
 #include "runtime/exec/loopback/loopback_job.h"
 #include "runtime/plan/load_plan.h"
 #include "runtime/run/layout_oracle.h"
+#include "tests/backends/touched_pages.h"
 
 namespace reshard {
 namespace {
@@ -190,22 +190,16 @@ class RankJob {
   reshard_executor* executor_ = nullptr;
 };
 
-void Fail(const std::string& how) { raise(how == "stop" ? SIGSTOP : SIGKILL); }
+int SignalOf(const std::string& how) { return how == "stop" ? SIGSTOP : SIGKILL; }
 
-// The rank that fails: half-way through the time that the first execution took, for `middle`.
-void PlayVictim(const Args& args, RankJob* job) {
-  if (args.when == "start") Fail(args.how);
-  std::thread later;
-  if (args.when == "middle") {
-    const double seconds = job->LastSeconds() / 2;
-    later = std::thread([seconds, &args] {
-      std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-      Fail(args.how);
-    });
-  }
+// The rank that fails. `touched`: pages of its params that the first execution touched; for
+// `middle` it fails when the second one touches half as many.
+void PlayVictim(const Args& args, size_t touched, RankJob* job) {
+  const int signal = SignalOf(args.how);
+  if (args.when == "start") raise(signal);
+  const TouchedPages pages(job->params(), args.when == "middle" ? touched / 2 : 0, signal);
   (void)job->Execute(2);
-  if (later.joinable()) later.join();
-  Fail(args.how);
+  raise(signal);
 }
 
 nlohmann::json PlaySurvivor(const Args& args, uint32_t rank, RankJob* job) {
@@ -273,7 +267,15 @@ void Run(const Args& args) {
   RankJob job(args.plan, rank, &buffers);
   job.Connect(MPI_COMM_WORLD, args.timeout_ns);
   job.Fill(1);
-  Need(job.Execute(1), "first execution");
+  size_t touched = 0;
+  if (args.victim == static_cast<int64_t>(rank)) {
+    const TouchedPages pages(job.params(), 0, 0);
+    Need(job.Execute(1), "first execution");
+    touched = pages.count();
+    if (touched < 2) Leave(3);
+  } else {
+    Need(job.Execute(1), "first execution");
+  }
   uint64_t generation = 0;
   Need(job.Commit(args.timeout_ns, &generation), "first commit");
   if (generation != 1 || job.WrongBytes(1) != 0) Leave(3);
@@ -281,7 +283,7 @@ void Run(const Args& args) {
   Say({{"ready", rank}, {"process", getpid()}, {"seconds", job.LastSeconds()}});
   // All begin the execution that fails together.
   MPI_Barrier(MPI_COMM_WORLD);
-  if (args.victim == static_cast<int64_t>(rank)) PlayVictim(args, &job);
+  if (args.victim == static_cast<int64_t>(rank)) PlayVictim(args, touched, &job);
   Say(PlaySurvivor(args, rank, &job));
   if (!args.survivors_plan.empty()) Say(GoOn(args, rank, ranks, &buffers));
 }

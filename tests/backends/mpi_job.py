@@ -1,8 +1,11 @@
 """Starting programs under Open MPI in tests: how, and when it cannot be done."""
 
+import atexit
+import functools
 import os
 import shutil
 import subprocess
+import tempfile
 
 PROGRAM = "mpirun.openmpi"
 
@@ -26,9 +29,20 @@ def command(processes, program, *arguments, options=()):
             *options, program, *arguments]
 
 
+@functools.cache
+def folder():
+    """For the files of this process's jobs, and removed with it. Open MPI names its files and its shared
+    memory after the process number of mpirun, which two tests in sandboxes have in common: without
+    folders of their own their jobs write into each other's memory."""
+    made = tempfile.TemporaryDirectory(prefix="mpi", dir="/tmp")
+    atexit.register(made.cleanup)
+    return made.name
+
+
 def environment():
     """Open MPI wants a home folder and short paths for its sockets."""
-    return {"PATH": os.environ["PATH"], "HOME": "/tmp", "TMPDIR": "/tmp"}
+    return {"PATH": os.environ["PATH"], "HOME": "/tmp", "TMPDIR": folder(),
+            "OMPI_MCA_btl_vader_backing_directory": folder()}
 
 
 def run(processes, program, *arguments, options=(), timeout=600):

@@ -121,4 +121,5 @@ class Lab:
                 *options, self.rank, program, *arguments]
 
     def environment(self):
-        return {"PATH": os.environ["PATH"], "HOME": self.folder, "TMPDIR": self.folder}
+        return {"PATH": os.environ["PATH"], "HOME": self.folder, "TMPDIR": self.folder,
+                "OMPI_MCA_btl_vader_backing_directory": self.folder}
