@@ -1,11 +1,11 @@
 // The suite on TCP: every rank is a thread, connected to the others by sockets of this host.
+#include <cstdint>
 #include <map>
-#include <thread>
-#include <utility>
+#include <memory>
+#include <vector>
 
 #include "doctest/doctest.h"
-#include "runtime/exec/loopback/loopback_control.h"
-#include "runtime/exec/tcp/tcp_backend.h"
+#include "runtime/exec/tcp/testing/local_members.h"
 #include "tests/backends/conformance_cases.h"
 #include "tests/backends/rank_run.h"
 
@@ -14,30 +14,16 @@ namespace {
 
 using Backends = std::vector<std::shared_ptr<Backend>>;
 
-Backends Connect(uint32_t member_count, bool shared_memory) {
-  const auto control = MakeLoopbackControl(member_count);
-  Backends backends(member_count);
-  std::vector<std::thread> threads;
-  for (uint32_t m = 0; m < member_count; ++m) {
-    threads.emplace_back([&, m] {
-      TcpBackendOptions options;
-      options.shared_memory = shared_memory;
-      StatusOr<std::shared_ptr<Backend>> made = MakeTcpBackend(control[m].get(), options);
-      if (made.ok()) backends[m] = *std::move(made);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  for (const std::shared_ptr<Backend>& backend : backends) REQUIRE(backend != nullptr);
-  return backends;
-}
-
 // Backends are kept, by number of members: a trainer too makes several executors of one.
 void RunSuite(bool shared_memory, size_t every) {
   std::map<uint32_t, Backends> kept;
   const MakeBackends backends = [&](uint32_t member_count) {
     auto found = kept.find(member_count);
     if (found == kept.end()) {
-      found = kept.emplace(member_count, Connect(member_count, shared_memory)).first;
+      TcpBackendOptions options;
+      options.shared_memory = shared_memory;
+      found = kept.emplace(member_count, testing::LocalTcpBackends(member_count, options)).first;
+      REQUIRE(found->second.size() == member_count);
     }
     return found->second;
   };
