@@ -13,6 +13,7 @@
 #ifndef RESHARD_RUNTIME_EXEC_BACKEND_H_
 #define RESHARD_RUNTIME_EXEC_BACKEND_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -102,13 +103,25 @@ class Backend {
   // True: everything happens inside the caller's calls, an execution inside wait. False: it runs on
   // a thread of the executor's own while the caller does something else.
   virtual bool needs_callers_thread() const { return false; }
+  // Error on a thread that must not use the backend.
+  virtual Status CheckThread() const { return Status(); }
 
   virtual ControlChannel* control() = 0;
+
+  // A backend serves one executor at a time, from its first Prepare on. False: another one has it.
+  bool Claim(const void* executor) {
+    const void* nobody = nullptr;
+    return user_.compare_exchange_strong(nobody, executor) || nobody == executor;
+  }
+  void Release(const void* executor) { (void)user_.compare_exchange_strong(executor, nullptr); }
 
   // Connects this rank. Called once per executor by every rank of the plan at the same time, after
   // all have agreed on the plan and its ranks. Allocates the arena and warms connections up.
   virtual StatusOr<std::unique_ptr<ExecutionEngine>> CreateEngine(const EngineSpec& spec,
                                                                   Deadline deadline) = 0;
+
+ private:
+  std::atomic<const void*> user_{nullptr};
 };
 
 }  // namespace reshard

@@ -8,8 +8,11 @@
 #define RESHARD_RUNTIME_EXEC_CONTROL_H_
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <vector>
 
 #include "runtime/base/status.h"
 
@@ -38,6 +41,24 @@ class ControlChannel {
   // of step, and further calls may fail.
   virtual Status AllGather(std::span<const uint32_t> group, std::span<const uint8_t> mine,
                            std::span<uint8_t> all, Deadline deadline) = 0;
+
+  // Which rank of the plan each member is, once that is known: errors then name ranks.
+  void SetRanks(std::span<const uint32_t> ranks) { ranks_.assign(ranks.begin(), ranks.end()); }
+
+ protected:
+  // "member 3", or "ranks 7, 9".
+  std::string NamesOf(std::span<const uint32_t> members) const {
+    std::string names = ranks_.empty() ? "member" : "rank";
+    if (members.size() > 1) names += 's';
+    for (size_t m = 0; m < members.size(); ++m) {
+      const uint32_t name = members[m] < ranks_.size() ? ranks_[members[m]] : members[m];
+      names += (m == 0 ? " " : ", ") + std::to_string(name);
+    }
+    return names;
+  }
+
+ private:
+  std::vector<uint32_t> ranks_;  // by member
 };
 
 }  // namespace reshard

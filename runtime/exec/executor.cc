@@ -89,6 +89,8 @@ Executor::~Executor() {
     changed_.notify_all();
     worker_.join();
   }
+  engine_.reset();
+  backend_->Release(this);
 }
 
 Status Executor::Bind(ParamBuffer buffer) {
@@ -118,6 +120,10 @@ Status Executor::CreateProgram(std::unique_ptr<PreparedProgram>* program) const 
 Status Executor::Prepare(std::chrono::nanoseconds timeout) {
   if (running_) return WrongOrder("an execution runs: wait for it before preparing");
   if (!failure_.ok()) return failure_;
+  RESHARD_RETURN_IF_ERROR(backend_->CheckThread());
+  if (!backend_->Claim(this)) {
+    return WrongOrder("the backend serves another executor: destroy that one first");
+  }
   const Deadline deadline = DeadlineIn(timeout);
   std::unique_ptr<PreparedProgram> program;
   const Status local = CreateProgram(&program);
@@ -125,6 +131,7 @@ Status Executor::Prepare(std::chrono::nanoseconds timeout) {
       backend_->control(), {rank_, plan_->root_digest, local}, RanksOf(*plan_->plan), deadline);
   if (!ranks.ok()) return ranks.status();
   ranks_of_members_ = *std::move(ranks);
+  backend_->control()->SetRanks(ranks_of_members_);
   const Status connected = Connect(std::move(program), deadline);
   // Engines are made together or not at all: one that lacks its peers is of no use.
   failure_ = AgreeOnStatus(backend_->control(), ranks_of_members_, connected, deadline);
@@ -212,6 +219,7 @@ Status Executor::RunOnce() {
 
 StatusOr<bool> Executor::Wait(std::chrono::nanoseconds timeout) {
   if (!running_) return WrongOrder("no execution runs");
+  RESHARD_RETURN_IF_ERROR(backend_->CheckThread());
   Status result;
   if (worker_.joinable()) {
     std::unique_lock lock(mutex_);
@@ -237,6 +245,7 @@ StatusOr<bool> Executor::Wait(std::chrono::nanoseconds timeout) {
 StatusOr<uint64_t> Executor::Commit(std::chrono::nanoseconds timeout) {
   if (running_) return WrongOrder("an execution runs: wait for it before committing");
   if (started_generation_ == kNoGeneration) return WrongOrder("nothing was executed yet");
+  RESHARD_RETURN_IF_ERROR(backend_->CheckThread());
   const std::vector<uint32_t> members = ReplicaMembers();
   const Holding mine{complete_generation_, started_generation_};
   std::array<uint8_t, sizeof(Holding)> said{};

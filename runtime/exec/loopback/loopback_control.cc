@@ -77,11 +77,11 @@ Status Channel::AllGather(std::span<const uint32_t> group, std::span<const uint8
   const bool complete =
       room_->changed.wait_until(lock, deadline, [&] { return meeting.present == members.size(); });
   if (!complete) {
-    std::string missing;
+    std::vector<uint32_t> missing;
     for (size_t m = 0; m < members.size(); ++m) {
-      if (!meeting.here[m]) missing += (missing.empty() ? "" : ", ") + std::to_string(members[m]);
+      if (!meeting.here[m]) missing.push_back(members[m]);
     }
-    return Status(StatusCode::kTimeout, "no answer from member " + missing);
+    return Status(StatusCode::kTimeout, "no answer from " + NamesOf(missing));
   }
   for (size_t m = 0; m < members.size(); ++m) {
     if (meeting.said[m].size() != mine.size()) {

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,7 @@ class MessageBackend final : public Backend {
 
   std::string_view name() const override { return name_; }
   bool needs_callers_thread() const override { return needs_callers_thread_; }
+  Status CheckThread() const override;
   ControlChannel* control() override { return control_.get(); }
   StatusOr<std::unique_ptr<ExecutionEngine>> CreateEngine(const EngineSpec& spec,
                                                           Deadline deadline) override;
@@ -35,6 +38,7 @@ class MessageBackend final : public Backend {
  private:
   const std::string_view name_;
   const bool needs_callers_thread_;
+  const std::thread::id maker_ = std::this_thread::get_id();
   const bool shared_memory_;
   const std::unique_ptr<MessagePort> port_;
   const std::unique_ptr<ControlChannel> control_;
@@ -55,6 +59,13 @@ Status MessageBackend::AgreeOnNumber(Deadline deadline) {
   RESHARD_RETURN_IF_ERROR(control_->AllGather(everybody, said, all, deadline));
   std::memcpy(&next_transport_, all.data(), sizeof(next_transport_));
   return Status();
+}
+
+Status MessageBackend::CheckThread() const {
+  if (!needs_callers_thread_ || std::this_thread::get_id() == maker_) return Status();
+  return Status(StatusCode::kWrongOrder,
+                "only the thread that made the backend may use it: " + std::string(name_) +
+                    " was not set up for several threads");
 }
 
 StatusOr<std::unique_ptr<ExecutionEngine>> MessageBackend::CreateEngine(const EngineSpec& spec,

@@ -167,16 +167,16 @@ StatusOr<bool> MessageControl::Receive(const Call& call, uint32_t member, int ta
 Status MessageControl::Collect(const Call& call, std::span<uint8_t> all) {
   const Deadline give_up = Clock::now() + (call.deadline - Clock::now()) / 100 * kRootPercent;
   const size_t part_bytes = call.head.part_bytes;
-  std::string missing;
+  std::vector<uint32_t> missing;
   for (size_t m = 1; m < call.group.size(); ++m) {
     Status said;
     const StatusOr<bool> here = Receive(call, call.group[m], kPartTag, give_up,
                                         all.subspan(m * part_bytes, part_bytes), &said);
     if (!here.ok()) return here.status();
-    if (!*here) missing += (missing.empty() ? "" : ", ") + std::to_string(call.group[m]);
+    if (!*here) missing.push_back(call.group[m]);
   }
   if (missing.empty()) return Status();
-  return Status(StatusCode::kTimeout, "no answer from member " + missing);
+  return Status(StatusCode::kTimeout, "no answer from " + NamesOf(missing));
 }
 
 Status MessageControl::PassOn(const Call& call, std::span<const uint8_t> all) {
@@ -249,9 +249,9 @@ Status MessageControl::AllGather(std::span<const uint32_t> group, std::span<cons
     }
     if (Lost(parent) || Lost(group[0]) || Clock::now() >= deadline) break;
   }
-  return Status(StatusCode::kTimeout,
-                "no answer from member " + std::to_string(group[0]) +
-                    (parent == group[0] ? "" : " or " + std::to_string(parent)));
+  std::vector<uint32_t> silent = {group[0]};
+  if (parent != group[0]) silent.push_back(parent);
+  return Status(StatusCode::kTimeout, "no answer from " + NamesOf(silent));
 }
 
 }  // namespace

@@ -27,7 +27,8 @@
  * - reshard_executor_prepare and reshard_executor_commit are collective: every rank has to call
  *   them. When several ranks live in one process, each needs a thread of its own for these.
  * - An execution runs on a thread of the library between start and wait. (With the MPI backend and
- *   less than MPI_THREAD_MULTIPLE: inside wait, on the caller's thread.)
+ *   less than MPI_THREAD_MULTIPLE: inside wait, on the caller's thread. prepare, wait and commit on
+ *   another thread than the one that made the backend are then RESHARD_ERROR_WRONG_ORDER.)
  *
  * OWNERSHIP
  * - Handles that a call gives out are the caller's, to be freed once, in any order: an executor
@@ -265,7 +266,8 @@ typedef struct reshard_executor_options {
 #define RESHARD_EXECUTOR_OPTIONS_INIT {sizeof(reshard_executor_options), 0, 0, 0, NULL, 0}
 
 /* The part of `rank` in the plan. Local: no other rank takes part. A backend serves one executor at
- * a time; several, one after the other, must be prepared in the same order on all ranks. */
+ * a time, from prepare to destroy; several, one after the other, must be prepared in the same order
+ * on all ranks. */
 RESHARD_API reshard_result reshard_executor_create(const reshard_plan* plan, uint32_t rank,
                                                    reshard_backend* backend,
                                                    const reshard_executor_options* options,
