@@ -89,13 +89,17 @@ class GlooTest(unittest.TestCase):
             self.assertEqual([[1, True]], answer["steps"])
 
     def check_failure(self, answers):
+        """Rank 3 has failed in the second step, in whose only round it receives and sends nothing."""
         for rank, answer in answers.items():
             self.assertIn("rank 3", answer["error"])
             self.assertIn(answer["code"], ("unavailable", "timeout", "aborted"))
-            self.assertEqual([2, 1, True],
-                             [answer["started"], answer["complete"], answer["failed"]], rank)
-        self.assertTrue(any("round 0 of execution 1" in answer["error"]
-                            for answer in answers.values()), answers)
+            self.assertEqual(2, answer["started"])
+            # Rank 2 may have all that is its own: then it is the commit that fails.
+            complete = rank == 2 and not answer["failed"]
+            self.assertEqual([2, False] if complete else [1, True],
+                             [answer["complete"], answer["failed"]], answers)
+        self.assertTrue(any("round 0 of execution 1: rank 3 did not take its message" in
+                            answer["error"] for answer in answers.values()), answers)
 
     def test_a_rank_is_killed_and_the_others_go_on(self):
         answers = self.job("kill", ends=(0, 1, 2))
@@ -103,14 +107,13 @@ class GlooTest(unittest.TestCase):
         for answer in answers.values():
             # Not after the 60 s that a wait may last: a process that ends closes its connections.
             self.assertLess(answer["seconds"], 60)
-            self.assertIn("its process has ended", answer["error"])
             self.assertEqual([1, True], answer["after"])
 
     def test_a_rank_is_stopped(self):
         answers = self.job("stop", ends=(0, 1, 2))
         self.check_failure(answers)
         for answer in answers.values():
-            self.assertIn("gave up after 4 s", answer["error"])
+            self.assertGreater(answer["seconds"], 3)
 
     def test_what_one_rank_does_wrong_is_an_error_on_all(self):
         answers = self.job("refused")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import torch
 
+from ..errors import ReshardError
 from ..executor import Backend, ExecutionStats, ExecutorState, RankExecutor
 from ..plan import Param, Plan
 
@@ -145,7 +147,8 @@ class Executor:
                 (nccl for CUDA tensors, else tcp if there is a group, else mpi), or a Backend: one of
                 `reshard.loopback_backends(plan)` when all ranks are threads of this process, or of
                 `reshard.tcp.tcp_backend` for other options.
-            timeout: seconds that one wait for another rank may last; None: 30.
+            timeout: seconds that one wait for another rank may last, in an execution and in the
+                commit after it; None: 30.
             prepare_timeout: seconds; None: 300.
             verify_executions: the first so many steps compare a hash of every tensor.
             trace: keep what happened when, for `write_trace`.
@@ -155,6 +158,7 @@ class Executor:
             ReshardError: all params that are missing or do not fit, in one message.
         """
         self._generation = 0
+        self._timeout = timeout
         self._mpi: Any = None
         sides = {"source": named_tensors(source), "destination": named_tensors(destination)}
         if process_group is None:
@@ -274,15 +278,25 @@ class Executor:
             stream = 0
             if any(tensor.is_cuda for tensor, _ in self._bound.values()):
                 stream = torch.cuda.current_stream().cuda_stream
-            self._executor.start(generation, stream)
-            self._executor.wait()
-            committed = self._executor.commit()
+            committed = self._execute(generation, stream)
         except Exception:
             if self._mpi is not None:
                 self._mpi.note_failure()
             raise
         self._generation = generation
         return committed
+
+    def _execute(self, generation: int, stream: int) -> int:
+        self._executor.start(generation, stream)
+        try:
+            self._executor.wait()
+        except ReshardError:
+            # Every rank of the replica takes part: those whose part is complete learn that it is not
+            # to be served.
+            with contextlib.suppress(ReshardError):
+                self._executor.commit(self._timeout)
+            raise
+        return self._executor.commit(self._timeout)
 
     @property
     def stats(self) -> ExecutionStats:
