@@ -78,8 +78,11 @@ class MessageControl final : public ControlChannel {
   StatusOr<bool> Receive(const Call& call, uint32_t member, int tag, Deadline deadline,
                          std::span<uint8_t> body, Status* said);
   Status Collect(const Call& call, std::span<uint8_t> all);
+  static std::vector<uint32_t> Children(const Call& call);
+  Status AwaitResult(const Call& call, std::span<uint8_t> all);
   Status PassOn(const Call& call, std::span<const uint8_t> all);
-  Status TellFailure(const Call& call, const Status& failure);
+  // Returns the failure.
+  Status TellFailure(const Call& call, std::span<const uint32_t> members, const Status& failure);
 
   MessagePort& port_;
   const uint32_t member_;
@@ -179,10 +182,17 @@ Status MessageControl::Collect(const Call& call, std::span<uint8_t> all) {
   return Status(StatusCode::kTimeout, "no answer from " + NamesOf(missing));
 }
 
-Status MessageControl::PassOn(const Call& call, std::span<const uint8_t> all) {
+std::vector<uint32_t> MessageControl::Children(const Call& call) {
+  std::vector<uint32_t> children;
   for (size_t child : {2 * call.position + 1, 2 * call.position + 2}) {
-    if (child >= call.group.size()) continue;
-    RESHARD_RETURN_IF_ERROR(StartSend(call.group[child], kResultTag, call.head, all));
+    if (child < call.group.size()) children.push_back(call.group[child]);
+  }
+  return children;
+}
+
+Status MessageControl::PassOn(const Call& call, std::span<const uint8_t> all) {
+  for (const uint32_t child : Children(call)) {
+    RESHARD_RETURN_IF_ERROR(StartSend(child, kResultTag, call.head, all));
   }
   // The caller may never come into the port again, so all has to leave now.
   IdleWait idle;
@@ -196,15 +206,13 @@ Status MessageControl::PassOn(const Call& call, std::span<const uint8_t> all) {
   return Status();
 }
 
-Status MessageControl::TellFailure(const Call& call, const Status& failure) {
+Status MessageControl::TellFailure(const Call& call, std::span<const uint32_t> members,
+                                   const Status& failure) {
   Head head = call.head;
   head.failed = 1;
   const std::string& text = failure.message();
   const std::span body(reinterpret_cast<const uint8_t*>(text.data()), text.size());
-  for (size_t m = 1; m < call.group.size(); ++m) {
-    // Those that wait for the tree take a failure from the root as well.
-    (void)StartSend(call.group[m], kResultTag, head, body);
-  }
+  for (const uint32_t member : members) (void)StartSend(member, kResultTag, head, body);
   IdleWait idle;
   while (!SendsDone() && Clock::now() < call.deadline && port_.Progress().ok()) idle.Pause();
   return failure;
@@ -232,26 +240,37 @@ Status MessageControl::AllGather(std::span<const uint32_t> group, std::span<cons
             all.begin() + static_cast<ptrdiff_t>(call.position * mine.size()));
   if (call.position == 0) {
     Status collected = Collect(call, all);
-    if (!collected.ok()) return TellFailure(call, collected);
+    if (!collected.ok()) return TellFailure(call, group.subspan(1), collected);
     return PassOn(call, all);
   }
   RESHARD_RETURN_IF_ERROR(StartSend(group[0], kPartTag, call.head, mine));
-  Status said;
-  // A failure comes from the root itself, so a child of another member listens to both.
-  const uint32_t parent = group[(call.position - 1) / 2];
+  return AwaitResult(call, all);
+}
+
+Status MessageControl::AwaitResult(const Call& call, std::span<uint8_t> all) {
+  const uint32_t root = call.group[0];
+  const uint32_t parent = call.group[(call.position - 1) / 2];
   for (;;) {
-    const Deadline soon = std::min(deadline, Clock::now() + std::chrono::milliseconds(1));
-    for (uint32_t from : {parent, group[0]}) {
+    // Asked first: what a lost member has sent is here. The root may have ended when its children
+    // have the result, while they still pass it on.
+    const bool nobody_left = Lost(parent) && Lost(root);
+    // A failure comes from the root itself, so a child of another member listens to both.
+    const Deadline soon = std::min(call.deadline, Clock::now() + std::chrono::milliseconds(1));
+    for (uint32_t from : {parent, root}) {
+      Status said;
       const StatusOr<bool> here = Receive(call, from, kResultTag, soon, all, &said);
       if (!here.ok()) return here.status();
-      if (*here) return said.ok() ? PassOn(call, all) : said;
-      if (parent == group[0]) break;
+      if (*here && said.ok()) return PassOn(call, all);
+      // The root tells everybody, any other one its own children.
+      if (*here) return from == root ? said : TellFailure(call, Children(call), said);
+      if (parent == root) break;
     }
-    if (Lost(parent) || Lost(group[0]) || Clock::now() >= deadline) break;
+    if (!nobody_left && Clock::now() < call.deadline) continue;
+    std::vector<uint32_t> silent = {root};
+    if (parent != root) silent.push_back(parent);
+    const Status failure(StatusCode::kTimeout, "no answer from " + NamesOf(silent));
+    return nobody_left ? TellFailure(call, Children(call), failure) : failure;
   }
-  std::vector<uint32_t> silent = {group[0]};
-  if (parent != group[0]) silent.push_back(parent);
-  return Status(StatusCode::kTimeout, "no answer from " + NamesOf(silent));
 }
 
 }  // namespace
