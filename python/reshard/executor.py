@@ -208,7 +208,11 @@ class RankExecutor:
         return self._call("reshard_executor_wait", nanoseconds) == _abi.OK
 
     def commit(self, timeout: Optional[float] = None) -> int:
-        """Collective over the replica: the generation that all its ranks hold in full."""
+        """Collective over the replica: the generation that all its ranks hold in full.
+
+        Args:
+            timeout: seconds; None: three times the timeout of a wait.
+        """
         generation = c.c_uint64()
         self._call("reshard_executor_commit", _ns(timeout), c.byref(generation))
         return generation.value

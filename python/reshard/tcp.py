@@ -48,7 +48,7 @@ def tcp_backend(plan: Plan, process_group: Any = None, address: Optional[str] = 
             failures.append(error)
             return _abi.ERROR_IO
 
-    chosen = host_address(process_group) if address is None else address
+    chosen = host_address(process_group, address)
     control = _abi.Control(all_gather=_abi.AllGather(all_gather),
                            member=dist.get_rank(process_group),
                            member_count=dist.get_world_size(process_group))
@@ -62,36 +62,48 @@ def tcp_backend(plan: Plan, process_group: Any = None, address: Optional[str] = 
     return Backend(handle, plan._library)
 
 
-def host_address(process_group: Any = None) -> str:
+def host_address(process_group: Any = None, address: Optional[str] = None) -> str:
     """Collective over the group: this host's address as the other ranks reach it.
 
-    127.0.0.1 where all of them share a network. Otherwise the address of the interface that
-    GLOO_SOCKET_IFNAME names, as for Gloo; without it the one that this host reaches MASTER_ADDR from;
-    on the host of MASTER_ADDR itself, the one that it reaches another host from.
+    `address`, where one is given. 127.0.0.1 where all of them share a network. Otherwise the address
+    of the interface that GLOO_SOCKET_IFNAME names, as for Gloo; without it the one that this host
+    reaches MASTER_ADDR from; on the host of MASTER_ADDR itself, the one that it reaches another host
+    from.
 
     Raises:
         ValueError: on all ranks, when one of them knows no such address.
     """
     guess, problem = None, ""
     try:
-        guess = _first_guess()
+        guess = address or _first_guess()
     except ValueError as error:
         problem = str(error)
     everybody = _gather((_network(), guess, problem), process_group)
     _refuse([said for _, _, said in everybody])
-    if len({network for network, _, _ in everybody}) == 1:
-        return LOOPBACK
-    found = guess
-    for network, address, _ in everybody:
-        if found is None or _is_loopback(found):
-            if network != _network() and address is not None and not _is_loopback(address):
-                found = _address_towards(address)
-    if found is None or _is_loopback(found):
+    if address is not None:
+        found: Optional[str] = address
+    elif len({network for network, _, _ in everybody}) == 1:
+        found = LOOPBACK
+    else:
+        found = _route(guess, [other for network, other, _ in everybody if network != _network()])
+    if found is None:
         problem = ("no address is known that other hosts reach: set MASTER_ADDR or "
                    "GLOO_SOCKET_IFNAME, or pass the address to reshard.tcp.tcp_backend")
     _refuse(_gather(problem, process_group))
     assert found is not None
     return found
+
+
+def _route(guess: Optional[str], others: List[Optional[str]]) -> Optional[str]:
+    """The guess, if others can reach it; else where packets to one of the others leave from."""
+    if guess is not None and not _is_loopback(guess):
+        return guess
+    for other in others:
+        if other is not None and not _is_loopback(other):
+            found = _address_towards(other)
+            if found is not None and not _is_loopback(found):
+                return found
+    return None
 
 
 def _refuse(problems: List[str]) -> None:

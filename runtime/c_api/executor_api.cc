@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <set>
@@ -20,12 +21,15 @@ namespace reshard::c_api {
 namespace {
 
 constexpr std::chrono::seconds kPrepareTimeout{300};
-constexpr std::chrono::seconds kCommitTimeout{30};
+// Of the timeout of a wait: another rank may come to its commit later by one wait, and the one that
+// collects what all say gives up before the others.
+constexpr int kCommitWaits = 3;
 
 struct ExecutorObject {
   std::shared_ptr<PlanObject> plan;
   uint32_t rank = 0;
   bool trace = false;
+  std::chrono::nanoseconds commit_timeout{0};
   std::unique_ptr<Executor> executor;
   std::set<std::pair<reshard_side, std::string>> bound;
   std::atomic_flag busy;
@@ -153,6 +157,8 @@ reshard_result Create(const reshard_plan* plan, uint32_t rank, reshard_backend* 
   if (!options.ok()) return Report(options.status());
   object->rank = rank;
   object->trace = options->trace;
+  constexpr auto kMaxWait = std::chrono::nanoseconds::max() / kCommitWaits;
+  object->commit_timeout = kCommitWaits * std::min(options->wait_timeout, kMaxWait);
   StatusOr<std::unique_ptr<Executor>> executor =
       Executor::Create(object->plan->shared(), rank, std::move(connection), *std::move(options));
   if (!executor.ok()) return Report(executor.status());
@@ -273,7 +279,7 @@ reshard_result reshard_executor_wait(reshard_executor* executor, int64_t timeout
 reshard_result reshard_executor_commit(reshard_executor* executor, int64_t timeout_ns,
                                        uint64_t* generation) {
   return WithExecutor(executor, [&](ExecutorObject& object) {
-    const StatusOr<std::chrono::nanoseconds> timeout = Timeout(timeout_ns, kCommitTimeout);
+    const StatusOr<std::chrono::nanoseconds> timeout = Timeout(timeout_ns, object.commit_timeout);
     if (!timeout.ok()) return Report(timeout.status());
     const StatusOr<uint64_t> committed = object.executor->Commit(*timeout);
     if (!committed.ok()) return Report(committed.status());

@@ -147,8 +147,9 @@ class Executor:
                 (nccl for CUDA tensors, else tcp if there is a group, else mpi), or a Backend: one of
                 `reshard.loopback_backends(plan)` when all ranks are threads of this process, or of
                 `reshard.tcp.tcp_backend` for other options.
-            timeout: seconds that one wait for another rank may last, in an execution and in the
-                commit after it; None: 30.
+            timeout: seconds that one wait for another rank may last; None: 30. A step that fails
+                takes at most twice as long after its last wait began, three times on ranks that had
+                all that is their own.
             prepare_timeout: seconds; None: 300.
             verify_executions: the first so many steps compare a hash of every tensor.
             trace: keep what happened when, for `write_trace`.
@@ -294,9 +295,9 @@ class Executor:
             # Every rank of the replica takes part: those whose part is complete learn that it is not
             # to be served.
             with contextlib.suppress(ReshardError):
-                self._executor.commit(self._timeout)
+                self._executor.commit(30 if self._timeout is None else self._timeout)
             raise
-        return self._executor.commit(self._timeout)
+        return self._executor.commit()
 
     @property
     def stats(self) -> ExecutionStats:

@@ -324,7 +324,8 @@ RESHARD_API reshard_result reshard_executor_wait(reshard_executor* executor, int
 
 /* Collective over the replica, after wait, whether that succeeded or not: RESHARD_OK only when every
  * rank of the replica holds one and the same generation in full, which is written to `generation`
- * (may be NULL). Until then a rank must not serve what it received. 0: 30 s. */
+ * (may be NULL). Until then a rank must not serve what it received. 0: three times wait_timeout_ns,
+ * because other ranks may come later by one wait. */
 RESHARD_API reshard_result reshard_executor_commit(reshard_executor* executor, int64_t timeout_ns,
                                                    uint64_t* generation);
 
