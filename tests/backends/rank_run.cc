@@ -108,7 +108,7 @@ std::string CompileCase(Job job, CompiledCase* out) {
 }
 
 std::string RunRank(const CompiledCase& compiled, uint32_t rank, std::shared_ptr<Backend> backend,
-                    uint32_t executions) {
+                    uint32_t executions, CountAllocations allocations) {
   ExecutorOptions options;
   options.wait_timeout = kTimeout;
   options.verify_executions = 1;
@@ -123,14 +123,19 @@ std::string RunRank(const CompiledCase& compiled, uint32_t rank, std::shared_ptr
   if (!status.ok()) return Problem(rank, status);
   for (uint32_t e = 0; e < executions; ++e) {
     buffers.Fill(e);
+    const int64_t before = allocations == nullptr ? 0 : allocations();
     status = executor.Start(nullptr, e + 1);
     while (status.ok()) {
       const StatusOr<bool> over = executor.Wait(kTimeout);
       if (!over.ok()) status = over.status();
       if (!over.ok() || *over) break;
     }
+    const int64_t allocated = allocations == nullptr ? 0 : allocations() - before;
     if (!status.ok()) return Problem(rank, status);
-    const std::string wrong = buffers.Compare(e);
+    std::string wrong = buffers.Compare(e);
+    if (wrong.empty() && e > 0 && allocated != 0) {
+      wrong = "rank " + std::to_string(rank) + " allocated " + std::to_string(allocated) + " times";
+    }
     // All go on together: a rank that fills its sources anew must not be read by another one that
     // is still in the execution before.
     const StatusOr<uint64_t> committed = executor.Commit(kTimeout);

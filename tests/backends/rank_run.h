@@ -24,9 +24,13 @@ struct CompiledCase {
 // What went wrong; "" when nothing did.
 std::string CompileCase(Job job, CompiledCase* out);
 
-// What went wrong on this rank; "" when all bytes were right in all executions.
+// How many allocations the process has made; null where nobody counts.
+using CountAllocations = int64_t (*)();
+
+// What went wrong on this rank; "" when all bytes were right in all executions, and none but the
+// first, which checks contents, allocated anything.
 std::string RunRank(const CompiledCase& compiled, uint32_t rank, std::shared_ptr<Backend> backend,
-                    uint32_t executions);
+                    uint32_t executions, CountAllocations allocations = nullptr);
 
 // The backends of all members of a new job in this process.
 using MakeBackends = std::function<std::vector<std::shared_ptr<Backend>>(uint32_t member_count)>;
