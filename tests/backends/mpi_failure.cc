@@ -1,11 +1,13 @@
 // One rank of a job in which another one fails, over the C interface: what its calls return, what
 // its params then hold, and whether the survivors can go on. mpi_failure_test.py starts it.
 //
-// Usage: mpi_failure PLAN VICTIM WHEN HOW TIMEOUT_MS [SURVIVORS_PLAN]
-//   VICTIM  the rank that fails, or -1: the test does something to the network
+// Usage: mpi_failure PLAN VICTIM WHEN HOW TIMEOUT_MS [SURVIVORS_PLAN [CUT_FILE]]
+//   VICTIM  the rank that fails; for link the one that stops in the middle
 //   WHEN    start: before the second execution; middle: inside it; end: after it, before commit
-//   HOW     kill, stop, link
-// Prints lines of JSON: one when it is ready, one with all that it saw, one about the survivors.
+//   HOW     kill, stop; link: the test cuts the network. At the start and at the end all ranks wait
+//           until CUT_FILE exists; in the middle the test lets VICTIM go on
+// Prints lines of JSON: when it is ready, when it waits for the cut, with all that it saw, and
+// about the survivors.
 #include <mpi.h>
 #include <signal.h>
 #include <unistd.h>
@@ -15,6 +17,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +38,7 @@ struct Args {
   std::string when, how;
   int64_t timeout_ns = 0;
   std::string survivors_plan;
+  std::string cut_file;
 };
 
 void Say(const nlohmann::json& json) {
@@ -202,14 +206,35 @@ void PlayVictim(const Args& args, size_t touched, RankJob* job) {
   raise(signal);
 }
 
-nlohmann::json PlaySurvivor(const Args& args, uint32_t rank, RankJob* job) {
+// At the point `when` of a job whose network the test cuts there.
+void AwaitCut(const Args& args, const std::string& when, uint32_t rank) {
+  if (args.how != "link" || args.when != when) return;
+  Say({{"waits", rank}});
+  while (access(args.cut_file.c_str(), F_OK) != 0) {
+    // Lets MPI send what others still wait for.
+    int here = 0;
+    MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_WORLD, &here, MPI_STATUS_IGNORE);
+    usleep(1000);
+  }
+}
+
+// `touched`: of the rank that stops in the middle, for the network to be cut there; else 0.
+reshard_result ExecuteSecond(size_t touched, RankJob* job) {
+  std::optional<TouchedPages> pages;
+  if (touched > 0) pages.emplace(job->params(), touched / 2, SIGSTOP);
+  return job->Execute(2);
+}
+
+nlohmann::json PlaySurvivor(const Args& args, uint32_t rank, size_t touched, RankJob* job) {
   nlohmann::json saw = {{"rank", rank}};
+  AwaitCut(args, "start", rank);
   const Clock::time_point begin = Clock::now();
-  const reshard_result result = job->Execute(2);
+  const reshard_result result = ExecuteSecond(args.when == "middle" ? touched : 0, job);
   saw["result"] = reshard_result_name(result);
   saw["seconds"] = SecondsSince(begin);
   saw["text"] = result == RESHARD_OK ? "" : reshard_last_error();
   saw["state"] = job->State(2);
+  AwaitCut(args, "end", rank);
   uint64_t generation = 0;
   const reshard_result committed = job->Commit(args.timeout_ns, &generation);
   saw["commit"] = reshard_result_name(committed);
@@ -283,8 +308,8 @@ void Run(const Args& args) {
   Say({{"ready", rank}, {"process", getpid()}, {"seconds", job.LastSeconds()}});
   // All begin the execution that fails together.
   MPI_Barrier(MPI_COMM_WORLD);
-  if (args.victim == static_cast<int64_t>(rank)) PlayVictim(args, touched, &job);
-  Say(PlaySurvivor(args, rank, &job));
+  if (touched > 0 && args.how != "link") PlayVictim(args, touched, &job);
+  Say(PlaySurvivor(args, rank, touched, &job));
   if (!args.survivors_plan.empty()) Say(GoOn(args, rank, ranks, &buffers));
 }
 
@@ -298,7 +323,8 @@ int main(int argc, char** argv) {
                      argv[3],
                      argv[4],
                      std::atoll(argv[5]) * 1'000'000,
-                     argc > 6 ? argv[6] : ""};
+                     argc > 6 ? argv[6] : "",
+                     argc > 7 ? argv[7] : ""};
   int level = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &level);
   reshard::Run(args);

@@ -65,7 +65,9 @@ class MpiFailureTest(unittest.TestCase):
         if when == "end":
             self.assertEqual(failed, [])
             for line in saw:
-                self.assertIn("member", line["commit_text"], line)
+                self.assertIn("no answer from rank", line["commit_text"], line)
+            self.assertTrue(any(re.search(r"\b%d\b" % victim, line["commit_text"])
+                                for line in saw), saw)
             return
         # Somebody waited for the victim itself, and says so.
         direct = r"rank %d did not .*, and does not answer|rank %d, which does not answer" % (
