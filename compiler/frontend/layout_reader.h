@@ -44,7 +44,6 @@ void CheckDeclaredName(const std::string& name, Span span, std::string_view kind
                        Diagnostics* diags);
 
 ValueSpec ReadValue(const JsonNode& node, Diagnostics* diags);
-std::vector<PlacementSpec> ReadPlacements(const JsonNode& node, Diagnostics* diags);
 ParamSpec ReadParam(const JsonNode& node, Diagnostics* diags);
 ExplicitSpec ReadExplicit(const JsonNode& node, Diagnostics* diags);
 ExpectSpec ReadExpect(const JsonNode& node, Diagnostics* diags);

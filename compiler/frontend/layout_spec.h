@@ -225,6 +225,9 @@ struct LayoutSpec {
 // Returns false after at least one error was reported.
 [[nodiscard]] bool ReadLayoutSpec(const JsonNode& root, Diagnostics* diags, LayoutSpec* out);
 
+// A list of placements, such as ["S(0)", "R"]; reports entries that are none.
+std::vector<PlacementSpec> ReadPlacements(const JsonNode& node, Diagnostics* diags);
+
 }  // namespace reshard
 
 #endif  // RESHARD_COMPILER_FRONTEND_LAYOUT_SPEC_H_

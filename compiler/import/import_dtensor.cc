@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/frontend/layout_spec.h"
 #include "compiler/import/export_reader.h"
 #include "compiler/import/fold_tensors.h"
 #include "compiler/layout/limits.h"
@@ -113,12 +114,10 @@ bool ReadTensor(const JsonNode& node, const std::map<std::string, size_t>& axes_
                      " dims of '" + mesh->text + "'");
     return false;
   }
-  for (const JsonNode& placement : placements->items) {
-    if (!ExpectKind(placement, JsonNode::Kind::kString, "a placement of " + what, diags)) {
-      return false;
-    }
-    spread->placements.push_back(placement.text);
-  }
+  const size_t errors = diags->error_count();
+  static_cast<void>(ReadPlacements(*placements, diags));
+  if (diags->error_count() > errors) return false;
+  for (const JsonNode& placement : placements->items) spread->placements.push_back(placement.text);
   spread->mesh = mesh->text;
   if (!extents || !type) return false;
   *tensor = {name->text, *extents, *type, name->span};
