@@ -72,6 +72,8 @@ void DeclareImport(CLI::App* app, ImportArgs* args) {
             &DeclareImportDcp, &RunImportDcp, &args->dcp);
   AddFormat(app, args, "recorded-copies", "the copies that an engine's weight loader made",
             &DeclareImportRecordedCopies, &RunImportRecordedCopies, &args->recorded_copies);
+  AddFormat(app, args, "nccl-xml", "a topology from NCCL_TOPO_DUMP_FILE of hosts and a rank file",
+            &DeclareImportNcclXml, &RunImportNcclXml, &args->nccl_xml);
   AddFormat(app, args, "nvidia-smi-topo", "a topology from `nvidia-smi topo -m` and a rank file",
             &DeclareImportSmiTopo, &RunImportSmiTopo, &args->smi_topo);
   AddFormat(app, args, "slurm", "a topology from Slurm's topology.conf and a rank file",

@@ -14,6 +14,7 @@
 #include "compiler/cli/import_dtensor_command.h"
 #include "compiler/cli/import_files.h"
 #include "compiler/cli/import_m2n_command.h"
+#include "compiler/cli/import_nccl_xml_command.h"
 #include "compiler/cli/import_recorded_copies_command.h"
 #include "compiler/cli/import_safetensors_command.h"
 #include "compiler/cli/import_slurm_command.h"
@@ -31,6 +32,7 @@ struct ImportArgs {
   ImportDtensorArgs dtensor;
   ImportDcpArgs dcp;
   ImportRecordedCopiesArgs recorded_copies;
+  ImportNcclXmlArgs nccl_xml;
   ImportSmiTopoArgs smi_topo;
   ImportSlurmArgs slurm;
   size_t max_errors = kDefaultMaxErrors;

@@ -41,6 +41,8 @@ class RankFileReader {
       return false;
     }
     out->host = std::string(words[1].text);
+    out->host_span = words[1].span;
+    out->gpu_span = words[2].span;
     if (!IsHostName(words[1].text)) {
       return Fail(words[1].span, DiagnosticCode::kBadHostList,
                   "'" + out->host + "' is no host name");

@@ -19,6 +19,7 @@ struct RankPlacement {
   uint32_t rank = 0;
   std::string host;
   uint32_t gpu = 0;
+  Span host_span, gpu_span;
 };
 
 // The ranks of file number `file`, rising; ranks and GPUs are given once and each GPU is below

@@ -16,12 +16,15 @@ JsonDoc TopologyDoc(TopologyParts parts) {
   JsonDoc domains = JsonDoc::Array();
   for (size_t i = 0; i < parts.types.size(); ++i) {
     HostTypeDoc& host = parts.types[i];
-    const std::string name = several ? "host" + std::to_string(i + 1) : "host";
+    const std::string number = several ? std::to_string(i + 1) : "";
+    const std::string name = "host" + number;
     types.Set(name, std::move(host.type));
     nodes.Add(JsonDoc::Object().Set("names", host.hosts).Set("type", name));
     if (host.nvlink_gb_per_s.empty()) continue;
     JsonDoc domain = JsonDoc::Object();
-    domain.Set("comment", host.nvlink_comment).Set("name", "nvl-{node}").Set("per", "node");
+    domain.Set("comment", host.nvlink_comment)
+        .Set("name", "nvl" + number + "-{node}")
+        .Set("per", "node");
     if (several) domain.Set("nodes", host.hosts);
     domains.Add(std::move(domain.Set("bw", JsonDoc::Literal(host.nvlink_gb_per_s))));
   }

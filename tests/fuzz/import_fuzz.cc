@@ -19,6 +19,7 @@
 #include "compiler/import/import_dtensor.h"
 #include "compiler/import/import_hf.h"
 #include "compiler/import/import_m2n.h"
+#include "compiler/import/import_nccl_xml.h"
 #include "compiler/import/import_recorded_copies.h"
 #include "compiler/import/import_slurm.h"
 #include "compiler/import/import_smi_topo.h"
@@ -48,6 +49,7 @@ class ImportInput {
                     : parts_[0] == "dtensor"         ? RunDtensor()
                     : parts_[0] == "dcp"             ? RunDcp()
                     : parts_[0] == "recorded-copies" ? RunRecordedCopies()
+                    : parts_[0] == "nccl"            ? RunNcclXml()
                     : parts_[0] == "smi"             ? RunSmiTopo()
                     : parts_[0] == "slurm"           ? RunSlurm()
                                                      : RunSafetensors();
@@ -95,6 +97,20 @@ class ImportInput {
     CheckLayout(job.train);
     CheckLayout(job.infer);
     CheckTopology(job.topo);
+    return true;
+  }
+
+  // The rank file, then the file of all hosts or those of hosts "a" and "b"; with one more part
+  // bandwidths are given.
+  bool RunNcclXml() {
+    NcclXmlInput input;
+    input.rank_file = sources_.Add("ranks", parts_[1]);
+    input.files.push_back({sources_.Add("a", parts_[2]), "a"});
+    if (parts_.size() > 3) input.files.push_back({sources_.Add("b", parts_[3]), "b"});
+    if (parts_.size() > 4) input.nic_gb_per_s = input.nvlink_gb_per_s = "48.5";
+    JsonDoc topo = JsonDoc::Object();
+    if (!ImportNcclXml(sources_, input, &diags_, &topo)) return false;
+    CheckTopology(topo);
     return true;
   }
 
