@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -11,7 +12,7 @@
 
 #include "compiler/frontend/number_list.h"
 #include "compiler/import/rank_file.h"
-#include "compiler/import/text_words.h"
+#include "compiler/import/slurm_lines.h"
 #include "compiler/import/topo_docs.h"
 
 namespace reshard {
@@ -23,14 +24,11 @@ constexpr std::array<std::string_view, 6> kKeys = {"switchname", "switches",  "n
 
 // A switch or a block: one line of the file.
 struct Unit {
-  TextWord name;
-  std::optional<TextWord> nodes, switches;  // the lists as written
-  size_t parent = kNone;                    // the switch that lists it
-  Span listed;                              // where
+  SlurmText name;
+  std::optional<SlurmText> nodes, switches;  // the lists as written
+  size_t parent = kNone;                     // the switch that lists it
+  Span listed;                               // where
 };
-
-// The values of one line by key, in small letters: Slurm does not tell capitals apart.
-using Values = std::map<std::string, TextWord>;
 
 bool IsPlainName(std::string_view name) {
   return !name.empty() && name.size() <= kMaxHostNameBytes &&
@@ -44,18 +42,11 @@ class SlurmReader {
  public:
   explicit SlurmReader(Diagnostics* diags) : diags_(*diags) {}
 
-  // Reads all lines; false after an error.
-  bool Read(const std::vector<TextLine>& lines, uint32_t file) {
-    bool good = true;
-    for (size_t i = 0; i < lines.size(); ++i) {
-      std::vector<TextWord> words = lines[i].words;
-      while (!words.empty() && words.back().text == "\\") {  // goes on in the next line
-        words.pop_back();
-        if (++i == lines.size()) break;
-        words.insert(words.end(), lines[i].words.begin(), lines[i].words.end());
-      }
-      if (!words.empty()) good = ReadLine(words) && good;
-    }
+  // Reads the whole file; false after an error.
+  bool Read(std::string_view text, uint32_t file) {
+    std::vector<SlurmLine> lines;
+    bool good = ReadSlurmLines(text, file, &diags_, &lines);
+    for (const SlurmLine& line : lines) good = ReadLine(line) && good;
     if (good && units_.empty()) {
       return Fail({file, 0, 0}, DiagnosticCode::kBadFormat,
                   "the file has no SwitchName and no BlockName, expected Slurm's topology.conf");
@@ -82,59 +73,50 @@ class SlurmReader {
     return false;
   }
 
-  bool ReadValues(const std::vector<TextWord>& words, Values* out) {
-    for (const TextWord& word : words) {
-      const size_t equals = word.text.find('=');
-      if (equals == std::string_view::npos || equals + 1 == word.text.size()) {
-        return Fail(word.span, DiagnosticCode::kBadFormat,
-                    "found '" + std::string(word.text) + "', expected KEY=VALUE without spaces");
-      }
-      const auto at = static_cast<uint32_t>(equals);
-      const Span key_span = {word.span.file, word.span.begin, word.span.begin + at};
-      std::string key(word.text.substr(0, equals));
-      std::transform(key.begin(), key.end(), key.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-      });
-      if (std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
-        return Fail(key_span, DiagnosticCode::kUnsupported,
-                    "'" + std::string(word.text.substr(0, equals)) +
+  // Keys are known and given once.
+  bool CheckKeys(const SlurmLine& line) {
+    std::set<std::string_view> seen;
+    for (const SlurmSetting& setting : line) {
+      if (std::find(kKeys.begin(), kKeys.end(), setting.name) == kKeys.end()) {
+        return Fail(setting.key.span, DiagnosticCode::kUnsupported,
+                    "'" + setting.key.text +
                         "' is no key of topology.conf that is known, expected SwitchName, "
                         "Switches, Nodes, LinkSpeed, BlockName or BlockSizes");
       }
-      const TextWord value = {word.text.substr(equals + 1),
-                              {word.span.file, word.span.begin + at + 1, word.span.end}};
-      if (!out->try_emplace(std::move(key), value).second) {
-        return Fail(key_span, DiagnosticCode::kDuplicateKey,
-                    "'" + std::string(word.text.substr(0, equals)) + "' is given twice in a line");
+      if (!seen.insert(setting.name).second) {
+        return Fail(setting.key.span, DiagnosticCode::kDuplicateKey,
+                    "'" + setting.key.text + "' is given twice in a line");
       }
     }
     return true;
   }
 
-  bool ReadLine(const std::vector<TextWord>& words) {
-    Values values;
-    if (!ReadValues(words, &values)) return false;
-    const auto get = [&](const char* key) {
-      const auto found = values.find(key);
-      return found == values.end() ? std::optional<TextWord>() : found->second;
+  bool ReadLine(const SlurmLine& line) {
+    if (!CheckKeys(line)) return false;
+    const Span begin = line.front().key.span;
+    const auto get = [&](std::string_view name) -> std::optional<SlurmText> {
+      for (const SlurmSetting& setting : line) {
+        if (setting.name == name) return setting.value;
+      }
+      return std::nullopt;
     };
-    const std::optional<TextWord> block = get("blockname");
-    const std::optional<TextWord> name = block ? block : get("switchname");
+    const std::optional<SlurmText> block = get("blockname");
+    const std::optional<SlurmText> name = block ? block : get("switchname");
     if (!name) {
-      if (get("blocksizes") && values.size() == 1) return true;  // rules of the scheduler
-      return Fail(words[0].span, DiagnosticCode::kMissingKey,
+      if (get("blocksizes") && line.size() == 1) return true;  // rules of the scheduler
+      return Fail(begin, DiagnosticCode::kMissingKey,
                   "the line has neither SwitchName nor BlockName");
     }
     const Unit unit = {*name, get("nodes"), get("switches"), kNone, {}};
-    if (block && (values.contains("switchname") || unit.switches || values.contains("linkspeed"))) {
-      return Fail(words[0].span, DiagnosticCode::kUnsupported,
+    if (block && (get("switchname") || unit.switches || get("linkspeed"))) {
+      return Fail(begin, DiagnosticCode::kUnsupported,
                   "a line with BlockName has a key of a switch");
     }
-    if (values.contains("blocksizes")) {
-      return Fail(words[0].span, DiagnosticCode::kUnsupported,
+    if (get("blocksizes")) {
+      return Fail(begin, DiagnosticCode::kUnsupported,
                   "BlockSizes is expected in a line of its own");
     }
-    return AddUnit(unit, block.has_value(), words[0].span);
+    return AddUnit(unit, block.has_value(), begin);
   }
 
   bool AddUnit(const Unit& unit, bool block, Span line) {
@@ -172,7 +154,7 @@ class SlurmReader {
     for (size_t i = 0; i < units_.size(); ++i) {
       if (!units_[i].nodes) continue;
       std::vector<std::string> hosts;
-      const TextWord& list = *units_[i].nodes;
+      const SlurmText& list = *units_[i].nodes;
       if (!ExpandHostList(list.text, list.span, &budget_, &diags_, &hosts)) return false;
       for (std::string& host : hosts) {
         const auto [first, added] = unit_of_.try_emplace(std::move(host), i);
@@ -192,7 +174,7 @@ class SlurmReader {
     for (size_t i = 0; i < units_.size(); ++i) {
       if (!units_[i].switches) continue;
       std::vector<std::string> names;
-      const TextWord list = *units_[i].switches;
+      const SlurmText list = *units_[i].switches;
       if (!ExpandHostList(list.text, list.span, &budget_, &diags_, &names)) return false;
       for (const std::string& name : names) {
         const auto found = by_name_.find(name);
@@ -253,8 +235,7 @@ class SlurmReader {
 
 // The ranks of each group that has some, by number of its line. False after an error was reported.
 bool GroupRanks(const SlurmReader& reader, const std::vector<RankPlacement>& ranks,
-                const std::unordered_map<std::string_view, Span>& host_spans, Diagnostics* diags,
-                std::map<size_t, std::vector<RankPlacement>>* out) {
+                Diagnostics* diags, std::map<size_t, std::vector<RankPlacement>>* out) {
   bool good = true;
   std::unordered_map<std::string_view, bool> seen;
   for (const RankPlacement& rank : ranks) {
@@ -262,7 +243,7 @@ bool GroupRanks(const SlurmReader& reader, const std::vector<RankPlacement>& ran
     if (unit != kNone) {
       (*out)[unit].push_back(rank);
     } else if (seen.try_emplace(rank.host, true).second) {
-      diags->Error(DiagnosticCode::kUnknownNode, host_spans.at(rank.host),
+      diags->Error(DiagnosticCode::kUnknownNode, rank.host_span,
                    "no " + std::string(reader.blocks() ? "block" : "switch") + " has host '" +
                        rank.host + "'");
       good = false;
@@ -272,8 +253,8 @@ bool GroupRanks(const SlurmReader& reader, const std::vector<RankPlacement>& ran
   const size_t first = out->begin()->first;
   for (const auto& [unit, members] : *out) {
     if (reader.RootOf(unit) == reader.RootOf(first)) continue;
-    const TextWord& name = reader.units()[unit].name;
-    const TextWord& first_name = reader.units()[first].name;
+    const SlurmText& name = reader.units()[unit].name;
+    const SlurmText& first_name = reader.units()[first].name;
     diags
         ->Error(DiagnosticCode::kUnsupported, name.span,
                 "switches '" + std::string(first_name.text) + "' and '" + std::string(name.text) +
@@ -305,17 +286,12 @@ JsonDoc FabricDoc(const SlurmReader& reader, const std::string& uplink,
 bool ImportSlurm(const SourceMap& sources, const SlurmInput& input, Diagnostics* diags,
                  JsonDoc* out) {
   SlurmReader reader(diags);
-  const bool read =
-      reader.Read(SplitLines(sources.text(input.topology), input.topology, '#'), input.topology);
+  const bool read = reader.Read(sources.text(input.topology), input.topology);
   std::vector<RankPlacement> ranks;
   const bool placed = ReadRankFile(sources, input.rank_file, input.gpus_per_node, diags, &ranks);
   if (!read || !placed) return false;
-  std::unordered_map<std::string_view, Span> host_spans;
-  for (const TextLine& line : SplitLines(sources.text(input.rank_file), input.rank_file, '#')) {
-    if (line.words.size() == 3) host_spans.try_emplace(line.words[1].text, line.words[1].span);
-  }
   std::map<size_t, std::vector<RankPlacement>> ranks_of;
-  if (!GroupRanks(reader, ranks, host_spans, diags, &ranks_of)) return false;
+  if (!GroupRanks(reader, ranks, diags, &ranks_of)) return false;
 
   JsonDoc nics = JsonDoc::Object();
   nics.Set("for", input.gpus_per_node).Set("name", "nic{i}");
