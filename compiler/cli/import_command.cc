@@ -68,6 +68,9 @@ void DeclareImport(CLI::App* app, ImportArgs* args) {
             &DeclareImportSafetensors, &RunImportSafetensors, &args->safetensors);
   AddFormat(app, args, "dtensor", "DTensors of a PyTorch job, as the Python package exports them",
             &DeclareImportDtensor, &RunImportDtensor, &args->dtensor);
+  AddFormat(app, args, "mcore-sharded",
+            "Megatron-Core's sharded state, as the Python package exports it",
+            &DeclareImportMcoreSharded, &RunImportMcoreSharded, &args->mcore_sharded);
   AddFormat(app, args, "dcp", "what the ranks of a job saved as a distributed checkpoint",
             &DeclareImportDcp, &RunImportDcp, &args->dcp);
   AddFormat(app, args, "recorded-copies", "the copies that an engine's weight loader made",

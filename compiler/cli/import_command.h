@@ -14,6 +14,7 @@
 #include "compiler/cli/import_dtensor_command.h"
 #include "compiler/cli/import_files.h"
 #include "compiler/cli/import_m2n_command.h"
+#include "compiler/cli/import_mcore_sharded_command.h"
 #include "compiler/cli/import_nccl_xml_command.h"
 #include "compiler/cli/import_recorded_copies_command.h"
 #include "compiler/cli/import_safetensors_command.h"
@@ -30,6 +31,7 @@ struct ImportArgs {
   ImportM2nArgs m2n;
   ImportSafetensorsArgs safetensors;
   ImportDtensorArgs dtensor;
+  ImportMcoreShardedArgs mcore_sharded;
   ImportDcpArgs dcp;
   ImportRecordedCopiesArgs recorded_copies;
   ImportNcclXmlArgs nccl_xml;

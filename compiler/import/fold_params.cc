@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "compiler/import/fold_tensors.h"
 #include "compiler/import/numbered_name.h"
+#include "runtime/base/checked_math.h"
 
 namespace reshard {
 namespace {
@@ -193,6 +195,20 @@ void FoldOnce(const std::vector<ExplicitParam>& params, const std::string& ranks
 }
 
 }  // namespace
+
+bool IsCovered(const ExplicitParam& param) {
+  std::optional<int64_t> left = CheckedProduct(std::span<const int64_t>(param.shape));
+  for (const ExplicitPiece& piece : param.pieces) {
+    std::optional<int64_t> count = 1;
+    for (const CopyRun& run : piece.box.dst) {
+      if (count) count = CheckedMul(*count, run.length);
+    }
+    // Pieces of more than all elements overlap, which is found when the layout is read.
+    if (!left || !count || *count >= *left) return left.has_value();
+    *left -= *count;
+  }
+  return left == 0;
+}
 
 std::vector<JsonDoc> FoldParams(const std::vector<ExplicitParam>& params,
                                 const std::string& ranks) {

@@ -3,6 +3,7 @@
 #ifndef RESHARD_COMPILER_IMPORT_FOLD_PARAMS_H_
 #define RESHARD_COMPILER_IMPORT_FOLD_PARAMS_H_
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,6 +17,7 @@ namespace reshard {
 struct ExplicitPiece {
   std::string tensor;
   CopyPiece box;
+  friend auto operator<=>(const ExplicitPiece&, const ExplicitPiece&) = default;
 };
 
 struct ExplicitParam {
@@ -24,7 +26,11 @@ struct ExplicitParam {
   DType dtype{};
   bool covered = true;  // by its pieces; otherwise the rest is left as it is
   std::vector<ExplicitPiece> pieces;
+  friend auto operator<=>(const ExplicitParam&, const ExplicitParam&) = default;
 };
+
+// Whether the pieces, which do not overlap, have all elements of the param.
+bool IsCovered(const ExplicitParam& param);
 
 // Entries of "explicit" of these `ranks`, in the order of their first params. Names are distinct.
 std::vector<JsonDoc> FoldParams(const std::vector<ExplicitParam>& params, const std::string& ranks);

@@ -1,7 +1,7 @@
 // FoldTensors: tensors whose names differ only in numbers become templates with loops, so that a
 // layout of 36,945 tensors is written in a dozen lines.
 //
-// A number is a part of a name between dots that has only digits and no leading zero. Tensors of
+// What a number is numbered_name.h says. Tensors of
 // one form of name, one shape and one dtype are cut into products of index sets; each product is a
 // template. Nothing is assumed: the templates stand for exactly the tensors given.
 #ifndef RESHARD_COMPILER_IMPORT_FOLD_TENSORS_H_

@@ -9,9 +9,8 @@
 #include <vector>
 
 #include "compiler/frontend/object_reader.h"
+#include "compiler/import/explicit_layout.h"
 #include "compiler/import/export_reader.h"
-#include "compiler/import/fold_params.h"
-#include "compiler/import/fold_tensors.h"
 #include "compiler/layout/limits.h"
 
 namespace reshard {
@@ -54,26 +53,9 @@ class Importer {
   }
 
   JsonDoc Layout() const {
-    JsonDoc logical = JsonDoc::Array();
-    for (const TensorTemplate& folded : FoldTensors(tensors_)) logical.Add(LogicalDoc(folded));
-    JsonDoc entries = JsonDoc::Array();
-    std::set<int64_t> all;
-    for (const auto& [ranks, params] : params_) {
-      all.insert(ranks.begin(), ranks.end());
-      for (JsonDoc& entry : FoldParams(params, RankListText(ranks))) entries.Add(std::move(entry));
-    }
-    JsonDoc mesh = JsonDoc::Object();
-    mesh.Set("axes", JsonDoc::Array().Add("rank"))
-        .Set("ranks", JsonDoc::Array(std::vector<int64_t>(all.begin(), all.end())));
-    JsonDoc layout = JsonDoc::Object();
-    layout.Set("format", "reshard-layout")
-        .Set("version", 1)
-        .Set("side", side_.source ? "source" : "destination")
-        .Set("comment", "From the metadata of a distributed checkpoint: what each rank saved.")
-        .Set("logical", std::move(logical))
-        .Set("meshes", JsonDoc::Object().Set("saved", std::move(mesh)))
-        .Set("explicit", std::move(entries));
-    return layout;
+    return ExplicitLayoutDoc(
+        {side_.source, "From the metadata of a distributed checkpoint: what each rank saved.",
+         "saved", tensors_, params_});
   }
 
   bool has_ranks() const { return !params_.empty(); }

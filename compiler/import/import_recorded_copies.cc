@@ -4,7 +4,6 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
 
@@ -13,7 +12,6 @@
 #include "compiler/import/fold_tensors.h"
 #include "compiler/import/model_tensor.h"
 #include "compiler/layout/limits.h"
-#include "runtime/base/checked_math.h"
 
 namespace reshard {
 namespace {
@@ -64,7 +62,7 @@ class Importer {
       if (too_many_) return false;
     }
     if (!ok) return false;
-    for (ExplicitParam& param : made.params) SetCovered(&param);
+    for (ExplicitParam& param : made.params) param.covered = IsCovered(param);
     recordings_.push_back(std::move(made));
     return true;
   }
@@ -263,17 +261,6 @@ class Importer {
       }
     }
     return true;
-  }
-
-  // Pieces that overlap are found when the layout is read.
-  static void SetCovered(ExplicitParam* param) {
-    int64_t elements = 0;
-    for (const ExplicitPiece& piece : param->pieces) {
-      int64_t count = 1;
-      for (const CopyRun& run : piece.box.dst) count *= run.length;
-      elements += count;
-    }
-    param->covered = elements >= CheckedProduct(std::span<const int64_t>(param->shape)).value_or(0);
   }
 
   const RecordedCopiesOptions& options_;

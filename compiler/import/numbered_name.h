@@ -1,7 +1,8 @@
 // NumberedName: a name cut at its dots into words and numbers, so that names which differ only in
 // numbers are seen to be of one form.
 //
-// A number is a part that has only digits, at most 9, and no leading zero.
+// A number is a part that has only digits, at most 9, and no leading zero; or such digits after
+// "weight" or "bias", as Transformer Engine numbers the experts of one module.
 #ifndef RESHARD_COMPILER_IMPORT_NUMBERED_NAME_H_
 #define RESHARD_COMPILER_IMPORT_NUMBERED_NAME_H_
 
@@ -18,7 +19,8 @@ namespace reshard {
 struct NameForm {
   struct Part {
     bool is_number = false;
-    std::string word;  // where it is none
+    bool joined = false;  // to the part before, without a dot
+    std::string word;     // where it is no number
     friend auto operator<=>(const Part&, const Part&) = default;
   };
   std::vector<Part> parts;

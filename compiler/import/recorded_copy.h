@@ -3,6 +3,7 @@
 #ifndef RESHARD_COMPILER_IMPORT_RECORDED_COPY_H_
 #define RESHARD_COMPILER_IMPORT_RECORDED_COPY_H_
 
+#include <compare>
 #include <cstdint>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct CopyRun {
   int64_t start = 0;
   int64_t length = 1;
   int64_t step = 1;
+  friend auto operator<=>(const CopyRun&, const CopyRun&) = default;
 };
 
 // As a piece of an explicit param: runs per dim of the tensor and of the param.
@@ -26,6 +28,7 @@ struct CopyPiece {
   std::vector<CopyRun> src;
   std::vector<CopyRun> dst;
   std::vector<int64_t> dims;  // per dim of the param: the tensor's dim that it walks along, or -1
+  friend auto operator<=>(const CopyPiece&, const CopyPiece&) = default;
 };
 
 enum class CutError : uint8_t {

@@ -61,6 +61,18 @@ def mcore_state(rank):
     }
 
 
+def mcore_tensors():
+    """The checkpoint: layer 2 of five, whose fused QKV has two groups."""
+    rows = {"q": 4, "k": 2, "v": 2}
+    return {"model.%d.%s" % (layer, name): ((rows[name], 3), torch.bfloat16)
+            for layer in range(5) for name in rows}
+
+
+MCORE_TENSORS = mcore_tensors() if torch is not None else {}
+MCORE_ALIASES = [{"key": "layers.qkv", "for": {"l": "0..5"}, "index": ["{l}"], "is": {
+    "op": "group_cat", "groups": 2, "in": ["model.{l}.q", "model.{l}.k", "model.{l}.v"]}}]
+
+
 def speak(rank, folder):
     """One process of two: writes what it heard."""
     dist.init_process_group("gloo", rank=rank, world_size=WORLD,
@@ -92,8 +104,8 @@ def speak(rank, folder):
     partial = {"w": dtensor(torch.zeros(3), Partial(), torch.Size((3,)))}
     heard = {
         "dtensors": export_dtensors(Model()),
-        "mcore": export_mcore_sharded(mcore_state(rank), rank, [{"key": "layers.qkv"}],
-                                      dist.group.WORLD),
+        "mcore": export_mcore_sharded(mcore_state(rank), rank, MCORE_ALIASES, dist.group.WORLD,
+                                      MCORE_TENSORS),
         "refused": [refusal(lambda: export_dtensors(partial)),
                     refusal(lambda: export_dtensors({"w": torch.zeros(3 + rank)}))],
         "saved": [save_recorded(record, folder, dist.group.WORLD) for record in recorded],
@@ -179,7 +191,8 @@ class TwoProcessesTest(unittest.TestCase):
 
     def test_mcore(self):
         export = self.heard[0]["mcore"]
-        self.assertEqual([{"key": "layers.qkv"}], export["logical_aliases"])
+        self.assertEqual(MCORE_ALIASES, export["logical_aliases"])
+        self.assertEqual({"shape": [2, 3], "dtype": "bfloat16"}, export["tensors"]["model.2.k"])
         found = {(e["rank"], e["key"], tuple(e["global_offset"])): e for e in export["entries"]}
         self.assertEqual(6, len(found))
         up = found[1, "decoder.fc1", (12, 0)]
@@ -192,6 +205,22 @@ class TwoProcessesTest(unittest.TestCase):
             qkv["local_shape"], qkv["global_shape"], qkv["prepend_axis_num"], qkv["replica_id"],
             qkv["dtype"]))
         self.assertNotIn("local_view", qkv)
+
+    def test_mcore_is_imported(self):
+        layout = reshard.import_layout("mcore-sharded", self.heard[0]["mcore"])
+        reader = rank_threads.whole_layout("destination", 2, {
+            "decoder.fc1": ((16, 3), "f32"), "model.2.q": ((4, 3), "bf16"),
+            "model.2.k": ((2, 3), "bf16"), "model.2.v": ((2, 3), "bf16")})
+        plan = reshard.compile(layout, reader, rank_threads.one_node(3))
+        for rank in (0, 1):
+            self.assertEqual({"decoder.layers.0.fc1.weight": (8, 3), "qkv": (4, 3)},
+                             {param.name: param.shape for param in plan.params(rank)})
+        # Rank 1 has the second group, in its order: two rows of q, one of k, one of v.
+        for name, row, source in (("model.2.q", 1, 0), ("model.2.q", 2, 1), ("model.2.k", 1, 1),
+                                  ("model.2.v", 0, 0), ("decoder.fc1", 5, 1), ("decoder.fc1", 8, 0)):
+            with self.subTest(name=name, row=row):
+                flow, = plan.explain(2, name, (row, 0))["flows"]
+                self.assertEqual([source], flow["sources"])
 
 
 @unittest.skipIf(torch is None, "PyTorch is not installed (tools/setup_python)")

@@ -19,6 +19,7 @@
 #include "compiler/import/import_dtensor.h"
 #include "compiler/import/import_hf.h"
 #include "compiler/import/import_m2n.h"
+#include "compiler/import/import_mcore_sharded.h"
 #include "compiler/import/import_nccl_xml.h"
 #include "compiler/import/import_recorded_copies.h"
 #include "compiler/import/import_slurm.h"
@@ -49,6 +50,7 @@ class ImportInput {
                     : parts_[0] == "dtensor"         ? RunDtensor()
                     : parts_[0] == "dcp"             ? RunDcp()
                     : parts_[0] == "recorded-copies" ? RunRecordedCopies()
+                    : parts_[0] == "mcore-sharded"   ? RunMcoreSharded()
                     : parts_[0] == "nccl"            ? RunNcclXml()
                     : parts_[0] == "smi"             ? RunSmiTopo()
                     : parts_[0] == "slurm"           ? RunSlurm()
@@ -161,6 +163,17 @@ class ImportInput {
     JsonDoc layout = JsonDoc::Object();
     const RecordedCopiesOptions options = {.max_pieces = 1000};
     if (!Read(1, &files[0]) || !ImportRecordedCopies(files, nullptr, options, &diags_, &layout)) {
+      return false;
+    }
+    CheckLayout(layout);
+    return true;
+  }
+
+  bool RunMcoreSharded() {
+    JsonNode root;
+    JsonDoc layout = JsonDoc::Object();
+    const McoreOptions options = {.max_pieces = 1000};
+    if (!Read(1, &root) || !ImportMcoreSharded(root, nullptr, options, &diags_, &layout)) {
       return false;
     }
     CheckLayout(layout);

@@ -65,21 +65,25 @@ def _entry(rank: int, name: str, sharded: Any, view: Optional[List[List[int]]]) 
 
 def export_mcore_sharded(sharded_state_dict: Mapping[str, Any], rank: int,
                          logical_aliases: Sequence[Mapping[str, Any]] = (),
-                         process_group: Any = None) -> Dict[str, Any]:
+                         process_group: Any = None,
+                         names_and_shapes: Mapping[str, Tuple[Sequence[int], torch.dtype]] = {}
+                         ) -> Dict[str, Any]:
     """Says which part of which logical tensor each param of a rank is.
 
     Args:
         sharded_state_dict: of a Megatron-Core model: nested dicts with ShardedTensor and
             ShardedTensorFactory leaves; others are left out.
         rank: of this process.
-        logical_aliases: how keys in fused form (QKV, linear_fc1) relate to checkpoint tensors; put
-            into the result as they are.
+        logical_aliases: how keys in fused form (QKV, linear_fc1) relate to checkpoint tensors, as
+            docs/import.md says; put into the result as they are.
         process_group: of torch.distributed, collective: the result has the entries of all its ranks.
             None: of this rank only.
+        names_and_shapes: the checkpoint tensors that aliases name: name -> (shape, dtype). The
+            importer needs them; it also takes them from a file (--shapes).
 
     Returns:
-        "reshard-import/mcore-sharded", version 1: one entry for each ShardedTensor of each rank;
-        offsets and shapes in elements. No importer reads it yet.
+        What `reshardc import mcore-sharded` reads: one entry for each ShardedTensor of each rank;
+        offsets and shapes in elements.
 
     Raises:
         ValueError: a param that is saved flattened, or in parts that are no boxes.
@@ -98,4 +102,6 @@ def export_mcore_sharded(sharded_state_dict: Mapping[str, Any], rank: int,
         torch.distributed.all_gather_object(everyone, entries, group=process_group)
         entries = [entry for one in everyone for entry in one]
     return {"format": "reshard-import/mcore-sharded", "version": 1, "entries": entries,
+            "tensors": {name: {"shape": list(shape), "dtype": str(dtype).replace("torch.", "")}
+                        for name, (shape, dtype) in names_and_shapes.items()},
             "logical_aliases": [dict(alias) for alias in logical_aliases]}
