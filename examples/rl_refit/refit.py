@@ -1,6 +1,7 @@
 """Reinforcement learning of a small transformer on CPUs: 2 trainer ranks, 4 inference ranks.
 
-    mpirun -n 6 python3 refit.py [--steps N]
+    torchrun --nproc-per-node 6 refit.py [--steps N]
+    mpirun -n 6 python3 refit.py --mpi [--steps N]
 
 Neither side knows the other's layout, and nobody writes one: the trainer exports its DTensors, the
 engine's own loader is recorded, and both become inputs of the compiler. After each step of training
@@ -48,35 +49,50 @@ def make_plan(side, rank, group):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--steps", type=int, default=5)
+    parser.add_argument("--mpi", action="store_true", help="started by mpirun, weights go over MPI")
     parser.add_argument("--reshard", metavar="DIR", help="an installed tree in place of the wheel's")
     arguments = parser.parse_args()
     if arguments.reshard:
         reshard.use_installation(arguments.reshard)
     torch.set_num_threads(1)
-    rank = reshard.mpi.world().rank
-    with tempfile.TemporaryDirectory(prefix="rl_refit_") as own:
-        folder = reshard.mpi.world().broadcast_text(own)
-        dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=rank,
-                                world_size=TRAINERS + ENGINES)
-        trainers = dist.new_group(range(TRAINERS))
-        engines = dist.new_group(range(TRAINERS, TRAINERS + ENGINES))
-        is_trainer = rank < TRAINERS
-        group = trainers if is_trainer else engines
-        if is_trainer:
-            side = Trainer(DeviceMesh.from_group(trainers, "cpu", mesh_dim_names=("tp",)))
-        else:
-            side = Engine(rank - TRAINERS, ENGINES, engines)
-        plan = make_plan(side, rank, group)
-        executor = reshard.torch.Executor(
-            plan, rank, source=side.params if is_trainer else None,
-            destination=None if is_trainer else side.params)
-        if rank == 0:
-            print(f"plan {plan.digest[:12]}: {plan.stats.network_bytes:,} bytes over the network "
-                  f"in {plan.stats.messages} messages")
-        run_steps(side, executor, rank, arguments.steps)
-        executor.close()
+    with tempfile.TemporaryDirectory(prefix="rl_refit_") as folder:
+        join(folder, arguments.mpi)
+        refit(arguments)
         dist.barrier()
         dist.destroy_process_group()
+
+
+def join(own_folder, with_mpi):
+    """The group of all processes: torchrun says who they are, or MPI does."""
+    if not with_mpi:
+        dist.init_process_group("gloo")
+        return
+    world = reshard.mpi.world()
+    folder = world.broadcast_text(own_folder)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/rendezvous", rank=world.rank,
+                            world_size=world.size)
+
+
+def refit(arguments):
+    rank = dist.get_rank()
+    trainers = dist.new_group(range(TRAINERS))
+    engines = dist.new_group(range(TRAINERS, TRAINERS + ENGINES))
+    is_trainer = rank < TRAINERS
+    group = trainers if is_trainer else engines
+    if is_trainer:
+        side = Trainer(DeviceMesh.from_group(trainers, "cpu", mesh_dim_names=("tp",)))
+    else:
+        side = Engine(rank - TRAINERS, ENGINES, engines)
+    plan = make_plan(side, rank, group)
+    executor = reshard.torch.Executor(
+        plan, source=side.params if is_trainer else None,
+        destination=None if is_trainer else side.params,
+        backend="mpi" if arguments.mpi else "auto")
+    if rank == 0:
+        print(f"plan {plan.digest[:12]}: {plan.stats.network_bytes:,} bytes over the network "
+              f"in {plan.stats.messages} messages")
+    run_steps(side, executor, rank, arguments.steps)
+    executor.close()
 
 
 def run_steps(side, executor, rank, steps):
