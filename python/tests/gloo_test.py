@@ -1,13 +1,17 @@
-"""Executors of jobs that torch.distributed knows: real processes and Gloo, every byte, failures."""
+"""Executors of jobs that torch.distributed knows: real processes and Gloo, every byte, failures; on one
+host and on two, which are network namespaces."""
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
-sys.path.insert(0, "python/tests")
+sys.path[:0] = ["python/tests", os.getcwd()]
 import native  # noqa: E402
+from tests.bench import network_lab  # noqa: E402
 
 reshard = native.use_built()
 try:
@@ -44,32 +48,46 @@ def two_nodes():
     }
 
 
+def compile_plans(folder):
+    reshard.compile(*layouts(), two_nodes()).save(os.path.join(folder, "plan.fb"))
+    reshard.compile(*layouts(), two_nodes(), exclude_ranks="3").save(
+        os.path.join(folder, "survivors.fb"))
+
+
+def run_job(folder, task, prefixes, ends, meanwhile=lambda: None):
+    """One process for each of `prefixes`, the words that its command begins with. What those that
+    `ends` wrote (None: nothing), and what they said on standard error."""
+    running = [subprocess.Popen([*prefix, sys.executable, "-B", "python/tests/gloo_worker.py", folder,
+                                 str(process), str(len(prefixes)), task],
+                                stderr=subprocess.PIPE, text=True)
+               for process, prefix in enumerate(prefixes)]
+    try:
+        meanwhile()
+        said = {process: running[process].communicate(timeout=240)[1] for process in ends}
+    finally:
+        for process in running:
+            process.kill()
+            process.communicate()
+    answers = {}
+    for process in ends:
+        path = os.path.join(folder, "%d.json" % process)
+        answers[process] = None
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as stream:
+                answers[process] = json.load(stream)
+    return answers, said
+
+
 @unittest.skipIf(torch is None, "PyTorch is not installed (tools/setup_python)")
 class GlooTest(unittest.TestCase):
     def job(self, task, processes=4, ends=None):
         """Runs the processes; what each of them that `ends` says, by process."""
-        plan = reshard.compile(*layouts(), two_nodes())
         with tempfile.TemporaryDirectory() as folder:
-            plan.save(os.path.join(folder, "plan.fb"))
-            reshard.compile(*layouts(), two_nodes(), exclude_ranks="3").save(
-                os.path.join(folder, "survivors.fb"))
-            running = [subprocess.Popen([sys.executable, "-B", "python/tests/gloo_worker.py", folder,
-                                         str(process), str(processes), task],
-                                        stderr=subprocess.PIPE, text=True)
-                       for process in range(processes)]
-            ends = range(processes) if ends is None else ends
-            try:
-                said = {process: running[process].communicate(timeout=240)[1] for process in ends}
-            finally:
-                for process in running:
-                    process.kill()
-                    process.communicate()
-            answers = {}
-            for process in ends:
-                path = os.path.join(folder, "%d.json" % process)
-                self.assertTrue(os.path.exists(path), said[process])
-                with open(path, encoding="utf-8") as stream:
-                    answers[process] = json.load(stream)
+            compile_plans(folder)
+            answers, said = run_job(folder, task, [[]] * processes,
+                                    range(processes) if ends is None else ends)
+            self.assertEqual({}, {process: said[process] for process, answer in answers.items()
+                                  if answer is None})
             return answers
 
     def test_every_byte_after_every_step(self):
@@ -148,5 +166,75 @@ class GlooTest(unittest.TestCase):
             choose_backend("auto", first, False)
 
 
+HOSTS = ("10.9.0.1", "10.9.0.2")
+
+
+def run_on_two_hosts(task):
+    """In the sandbox of network_lab: ranks 0 and 1 on one host, 2 and 3 on the other."""
+    folder = tempfile.mkdtemp(dir="/run")
+    compile_plans(folder)
+    for host, address in enumerate(HOSTS):
+        network_lab.run(["ip", "netns", "add", "h%d" % host])
+        if host == 1:
+            network_lab.run(["ip", "link", "add", "e0", "netns", "h0", "type", "veth", "peer", "name",
+                             "e0", "netns", "h1"])
+    for host, address in enumerate(HOSTS):
+        for words in (["addr", "add", address + "/24", "dev", "e0"], ["link", "set", "e0", "up"],
+                      ["link", "set", "lo", "up"]):
+            network_lab.run(["ip", "-n", "h%d" % host, *words])
+
+    def cut():
+        until = time.monotonic() + 240
+        while task == "cut" and time.monotonic() < until:
+            if all(os.path.exists(os.path.join(folder, "waits%d" % rank)) for rank in range(4)):
+                network_lab.run(["ip", "-n", "h0", "link", "set", "e0", "down"])
+                with open(os.path.join(folder, "is_cut"), "w", encoding="ascii"):
+                    return
+            time.sleep(0.01)
+
+    prefixes = [["ip", "netns", "exec", "h%d" % (rank // 2), "env", "GLOO_SOCKET_IFNAME=e0",
+                 "MASTER_ADDR=" + HOSTS[0]] for rank in range(4)]
+    answers, said = run_job(folder, task, prefixes, range(4), cut)
+    print(json.dumps({"answers": answers, "said": said}))
+
+
+@unittest.skipIf(torch is None, "PyTorch is not installed (tools/setup_python)")
+class TwoHostsTest(unittest.TestCase):
+    def job(self, task):
+        why = network_lab.missing()
+        if why:
+            self.skipTest(why)
+        done = subprocess.run(
+            network_lab.unshare() + [sys.executable, "-B", os.path.abspath(__file__), task],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(0, done.returncode, done.stderr)
+        job = json.loads(done.stdout.splitlines()[-1])
+        self.assertNotIn(None, job["answers"].values(), job["said"])
+        return [job["answers"][str(rank)] for rank in range(4)]
+
+    def test_ranks_know_their_addresses_and_reach_each_other(self):
+        for rank, answer in enumerate(self.job("network")):
+            self.assertEqual([HOSTS[rank // 2]] * 2, answer["addresses"])
+            self.assertEqual([[1, True], [2, True], [3, True]], answer["steps"])
+
+    def test_a_cut_between_the_hosts(self):
+        answers = self.job("cut")
+        for rank, answer in enumerate(answers):
+            self.assertIn(answer["code"], ("timeout", "aborted"), answers)
+            self.assertEqual([2, 1, True],
+                             [answer["started"], answer["complete"], answer["failed"]], answers)
+            # Whoever speaks waits for a rank of the other host.
+            speaker = re.match(r"rank (\d+) failed: ", answer["error"])
+            speaker = int(speaker.group(1)) if speaker else rank
+            named = re.findall(r"rank (\d+)(?: did not [^;,]*, and|, which) does not answer",
+                               answer["error"])
+            self.assertTrue(named, answers)
+            self.assertNotEqual(speaker // 2, int(named[-1]) // 2, answers)
+            self.assertIn("gave up after 4 s", answer["error"])
+
+
 if __name__ == "__main__":
-    unittest.main()
+    if len(sys.argv) > 1 and sys.argv[1] in ("network", "cut"):
+        run_on_two_hosts(sys.argv[1])
+    else:
+        unittest.main()

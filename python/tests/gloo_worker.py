@@ -17,7 +17,7 @@ import torch.distributed as dist  # noqa: E402
 from reshard.torch import Executor  # noqa: E402
 
 VICTIM = 3
-TIMEOUT = {"kill": 60, "stop": 4}
+TIMEOUT = {"kill": 60, "stop": 4, "cut": 4}
 
 
 def rows(step):
@@ -80,18 +80,23 @@ def fail(plan, rank, folder, task):
     train(rank, tensors, 2)
     if rank == VICTIM:
         os.kill(os.getpid(), signal.SIGKILL if task == "kill" else signal.SIGSTOP)
+    answer = second_step(executor)
+    if task == "kill":
+        answer["after"] = go_on(folder, rank, executor, tensors)
+    return answer
+
+
+def second_step(executor):
+    """What the step that cannot succeed said."""
     begin = time.monotonic()
     try:
         executor.step()
         return {"error": ""}
     except reshard.ReshardError as error:
         state = executor.state
-        answer = {"error": str(error), "code": error.code, "seconds": time.monotonic() - begin,
-                  "started": state.started_generation, "complete": state.complete_generation,
-                  "failed": state.failed}
-    if task == "kill":
-        answer["after"] = go_on(folder, rank, executor, tensors)
-    return answer
+        return {"error": str(error), "code": error.code, "seconds": time.monotonic() - begin,
+                "started": state.started_generation, "complete": state.complete_generation,
+                "failed": state.failed}
 
 
 def go_on(folder, rank, executor, tensors):
@@ -103,6 +108,28 @@ def go_on(folder, rank, executor, tensors):
     executor = Executor(plan, **{"source" if rank < 2 else "destination": tensors}, timeout=60)
     train(rank, tensors, 5)
     return [executor.step(), right(rank, tensors, 5)]
+
+
+def network(plan, rank, folder):
+    """Addresses by interface and by route; then steps over them."""
+    addresses = [reshard.tcp.host_address()]
+    interface = os.environ.pop("GLOO_SOCKET_IFNAME")
+    addresses.append(reshard.tcp.host_address())
+    os.environ["GLOO_SOCKET_IFNAME"] = interface
+    return dict(steps(plan, rank, folder), addresses=addresses)
+
+
+def cut(plan, rank, folder):
+    """Says when it is between two steps, and goes on when the network is cut."""
+    executor, tensors = make(plan, rank, timeout=TIMEOUT["cut"])
+    train(rank, tensors, 1)
+    executor.step()
+    train(rank, tensors, 2)
+    with open(os.path.join(folder, f"waits{rank}"), "w", encoding="ascii"):
+        pass
+    while not os.path.exists(os.path.join(folder, "is_cut")):
+        time.sleep(0.01)
+    return second_step(executor)
 
 
 def kill(plan, rank, folder):
@@ -150,11 +177,11 @@ def main(folder, rank, processes, task):
     torch.set_num_threads(1)
     join(folder, "all", rank, processes)
     plan = reshard.Plan.load(os.path.join(folder, "plan.fb"))
-    answer = {"steps": steps, "group": group, "kill": kill, "stop": stop,
-              "refused": refused}[task](plan, rank, folder)
+    answer = {"steps": steps, "group": group, "kill": kill, "stop": stop, "refused": refused,
+              "network": network, "cut": cut}[task](plan, rank, folder)
     with open(os.path.join(folder, f"{rank}.json"), "w", encoding="utf-8") as stream:
         json.dump(answer, stream)
-    if task in ("kill", "stop"):
+    if task in ("kill", "stop", "cut"):
         os._exit(0)  # Gloo may wait for the dead
     dist.barrier()
     dist.destroy_process_group()
