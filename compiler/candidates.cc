@@ -67,13 +67,26 @@ uint32_t MostPeers(const Routing& routing) {
   return most;
 }
 
-int64_t BusiestPortNs(const Topology& topology, const Routing& routing) {
+int64_t BusiestPortNs(const Topology& topology, const Routing& routing, bool sending_only) {
   int64_t most_ps = 0;
   for (const PortLoad& load : routing.loads) {
-    const int64_t bytes = std::max(load.send_bytes, load.receive_bytes);
+    const int64_t bytes =
+        sending_only ? load.send_bytes : std::max(load.send_bytes, load.receive_bytes);
     most_ps = std::max(most_ps, PicosecondsFor(bytes, topology.nics[load.nic].bytes_per_s));
   }
   return most_ps / 1000;
+}
+
+// Does any rank get bytes inside its domain to pass them on?
+bool HasCarriers(const Topology& topology, const Routing& routing) {
+  const Ports ports(topology);
+  for (const RoutedStream& stream : routing.streams) {
+    if (stream.local) continue;
+    for (const RoutedTree& tree : stream.trees) {
+      if (ports.SameDomain(tree.sources[0].source, tree.landers[0])) return true;
+    }
+  }
+  return false;
 }
 
 int64_t BoundNs(const Routing& routing) {
@@ -96,7 +109,7 @@ Candidate Describe(const CandidateInputs& in, CandidateKind kind, const Routing&
   candidate.predicted_ns = judgement.predicted_ns;
   candidate.simulated_ns = judgement.simulated_ns;
   candidate.simulated_whole = judgement.whole;
-  candidate.busiest_port_ns = BusiestPortNs(*in.topology, routing);
+  candidate.busiest_port_ns = BusiestPortNs(*in.topology, routing, false);
   candidate.bound_ns = BoundNs(routing);
   candidate.injects = static_cast<int64_t>(schedule.injects.size());
   for (const RankSlots& slots : schedule.slots) {
@@ -113,7 +126,7 @@ class CandidateSearch {
   std::vector<Candidate> Run() {
     const bool binary = std::any_of(
         schedule_.trees.begin(), schedule_.trees.end(),
-        [](const PlanTree& tree) { return tree.kind == PlanTreeKind::kBinary; });
+        [](const PlanTree& tree) { return tree.kind != PlanTreeKind::kChain; });
     const CandidateKind first = binary ? CandidateKind::kTwoTrees : CandidateKind::kChains;
     tried_.push_back(Describe(in_, first, routing_, schedule_));
     work_ = WorkOf(schedule_);
@@ -125,8 +138,9 @@ class CandidateSearch {
     }
     if (most_heads_ > 0) {
       // Near the bound chains gain nothing over two trees, and take far longer to make.
+      TryPooled();
       const bool chains = !binary || !IsWithin(kNear);
-      if (binary && chains) TryChains();
+      if (binary && chains && !pool_) TryChains();
       TryDirect();
       if (chains) TrySlowApart();
       if (chains) TryHeads();
@@ -157,6 +171,18 @@ class CandidateSearch {
     return best().simulated_ns <= bound_ns + std::max(bound_ns / part, kRoundOverheadNs);
   }
   bool IsDone() const { return IsWithin(kGoodEnough) || work_ > kMostWork; }
+
+  // Sources' NICs are busier than the bound asks for, and others of their domains can help.
+  void TryPooled() {
+    if (IsDone() || BusiestPortNs(*in_.topology, routing_, true) <= NeededNs()) return;
+    RouteOptions options;
+    options.pool = true;
+    Routing routing;
+    if (!Route(options, &routing) || !HasCarriers(*in_.topology, routing)) return;
+    if (!Judge(CandidateKind::kPooled, in_.options, std::move(routing))) return;
+    pool_ = true;
+    chains_ = tried_.size() - 1;
+  }
 
   // Two trees are shallow, but even ports are what they need: with others chains may be better.
   void TryChains() {
@@ -212,6 +238,7 @@ class CandidateSearch {
     }
     RouteOptions options;
     options.heads = most_heads_;
+    options.pool = pool_;
     Routing routing;
     if (!Route(options, &routing)) return;
     Judge(CandidateKind::kDirect, in_.options, MergeDirect(*in_.topology, routing));
@@ -222,6 +249,7 @@ class CandidateSearch {
     RouteOptions options;
     options.heads = tried_[chains_].heads;
     options.slow_apart = true;
+    options.pool = pool_;
     Routing routing;
     if (!Route(options, &routing)) return;
     if (Judge(CandidateKind::kSlowApart, in_.options, std::move(routing))) slow_apart_ = true;
@@ -255,16 +283,17 @@ class CandidateSearch {
       RouteOptions options;
       options.heads = heads;
       options.slow_apart = slow_apart_;
+      options.pool = pool_;
       Routing routing;
       if (Route(options, &routing)) Judge(CandidateKind::kChains, in_.options, std::move(routing));
     }
   }
 
   // A port is busier than the bound asks for, which fewer heads may spare.
-  bool SourcesAreBusiest() const {
-    const int64_t bound_ns = best().bound_ns;
-    return best().busiest_port_ns > bound_ns + bound_ns / kWorthReplacing;
-  }
+  bool SourcesAreBusiest() const { return best().busiest_port_ns > NeededNs(); }
+
+  // Ports that take longer than this are busier than the bound asks for.
+  int64_t NeededNs() const { return best().bound_ns + best().bound_ns / kWorthReplacing; }
 
   bool CanGainByFilling() const {
     return (int64_t{tried_[chains_].depth} - 1) * kWorthFilling >= int64_t{tried_[chains_].rounds};
@@ -310,7 +339,8 @@ class CandidateSearch {
     Schedule schedule;
     if (kind != CandidateKind::kDirect && EstimatedInjects(routing) > kMostWork) return false;
     // Its busiest port alone takes longer than the best schedule does.
-    if (in_.max_peers == 0 && BusiestPortNs(*in_.topology, routing) >= best().simulated_ns) {
+    if (in_.max_peers == 0 &&
+        BusiestPortNs(*in_.topology, routing, false) >= best().simulated_ns) {
       return false;
     }
     if (!BuildSchedule(*in_.transfers, *in_.topology, routing, options, &diags, &schedule)) {
@@ -337,6 +367,7 @@ class CandidateSearch {
   size_t chains_ = 0;  // the first one of chains; 0 where there is none
   uint32_t most_heads_ = 0;
   bool slow_apart_ = false;
+  bool pool_ = false;
   int64_t work_ = 0;
 };
 

@@ -136,6 +136,25 @@ TEST_CASE("what a round's cost decides is sent directly, in one round") {
   }
 }
 
+// One rank holds everything: its own NIC takes as many times the bound as its domain has NICs.
+TEST_CASE("all NICs of the sources' domains send where the holders' own are too few") {
+  for (const bool colocated : {false, true}) {
+    Job job;
+    for (int i = 0; i < 3; ++i) job.AddDomain(8, 50'000'000'000);
+    const Rank first = colocated ? 0 : 8;
+    job.AddClass({0}, testing::Strided(first, 24 - first, 1), {int64_t{16} << 30});
+    const Found found = Find(job, {});
+    CAPTURE(colocated);
+    const auto kept = std::find_if(found.tried.begin(), found.tried.end(),
+                                   [](const Candidate& candidate) { return candidate.kept; });
+    REQUIRE(kept != found.tried.end());
+    CHECK(found.tried[0].busiest_port_ns > 7 * found.tried[0].bound_ns);
+    CHECK(kept->busiest_port_ns <= kept->bound_ns + kept->bound_ns / 100);
+    CHECK(kept->simulated_ns <= kept->bound_ns + kept->bound_ns / (colocated ? 3 : 8));
+    CHECK(testing::CheckSchedule(job, {}, found.schedule) == "");
+  }
+}
+
 TEST_CASE("peers are counted in both directions, each once") {
   Job job;
   for (int i = 0; i < 4; ++i) job.AddDomain(1, 50'000'000'000);

@@ -63,10 +63,18 @@ class Counter {
       for (uint32_t i = index_.first_inject[s]; i < index_.first_inject[s + 1]; ++i) {
         const PlanInject& inject = plan_.injects[index_.slice_injects[i]];
         if (inject.source == head) continue;  // packed where it is received
+        if (DomainOf(inject.source) == DomainOf(head)) {
+          totals_.scaleup_bytes += inject.extent;  // handed over
+          continue;
+        }
         ++totals_.messages;
         totals_.network_bytes += inject.extent;
       }
     }
+  }
+
+  uint32_t DomainOf(uint32_t rank) const {
+    return plan_.sites[index_.SiteIndex(plan_, rank)].domain;
   }
 
   // Every needer in a lander's domain copies from it, the lander itself included.
@@ -79,7 +87,7 @@ class Counter {
     }
     for (uint32_t m = tree.first_member; m < tree.first_member + tree.member_count; ++m) {
       const uint32_t lander = plan_.tree_members[m];
-      const uint32_t domain = plan_.sites[index_.SiteIndex(plan_, lander)].domain;
+      const uint32_t domain = DomainOf(lander);
       for (const auto& [set, bytes] : bytes_of_set) {
         const bool own = Contains(plan_.rank_sets[set], lander);
         if (own) totals_.local_bytes += bytes;
@@ -93,7 +101,7 @@ class Counter {
     if (counts.empty()) {
       std::map<uint32_t, int64_t> by_domain;
       for (const Rank rank : plan_.rank_sets[set]) {
-        ++by_domain[plan_.sites[index_.SiteIndex(plan_, rank)].domain];
+        ++by_domain[DomainOf(rank)];
       }
       counts.assign(by_domain.begin(), by_domain.end());
     }

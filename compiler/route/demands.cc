@@ -15,10 +15,11 @@ namespace {
 class DemandFinder {
  public:
   DemandFinder(const LogicalTable& table, const TransferSet& transfers, const Topology& topology,
-               RankSetFactsTable* facts, Diagnostics* diags, Demands* out)
+               const Ports& ports, RankSetFactsTable* facts, Diagnostics* diags, Demands* out)
       : table_(table),
         transfers_(transfers),
         topology_(topology),
+        ports_(ports),
         facts_(*facts),
         diags_(*diags),
         out_(*out) {}
@@ -27,6 +28,7 @@ class DemandFinder {
 
  private:
   void CheckPlaces();
+  bool CanSend(const RankSetFacts& holders) const;
   bool CheckSenders(ClassId cls, bool over_network);
   void ReportStuck();
   DomainSetId Intern(const std::vector<DomainId>& domains);
@@ -36,6 +38,7 @@ class DemandFinder {
   const LogicalTable& table_;
   const TransferSet& transfers_;
   const Topology& topology_;
+  const Ports& ports_;
   RankSetFactsTable& facts_;
   Diagnostics& diags_;
   Demands& out_;
@@ -78,11 +81,22 @@ void DemandFinder::CheckPlaces() {
             DescribeTensors(table_, transfers_, {first_class}) + " for one)");
 }
 
+// By a NIC of its own, or by that of another rank of the domain.
+bool DemandFinder::CanSend(const RankSetFacts& holders) const {
+  if (!holders.networked.empty()) return true;
+  for (const DomainId domain : holders.active.domains) {
+    const RankList& ranks = topology_.domains[domain].ranks;
+    const auto has_nic = [&](Rank rank) { return ports_.outlet_of_rank(rank) != kNone; };
+    if (std::any_of(ranks.begin(), ranks.end(), has_nic)) return true;
+  }
+  return false;
+}
+
 bool DemandFinder::CheckSenders(ClassId cls, bool over_network) {
   const TransferClass& facts = transfers_.classes[cls];
   const RankSetFacts& holders = facts_[facts.holders];
   const bool excluded = holders.active.ranks.empty();
-  if (!excluded && !(over_network && holders.networked.empty())) return true;
+  if (!excluded && !(over_network && !CanSend(holders))) return true;
   stuck_[{facts.holders, excluded}].push_back(cls);
   return false;
 }
@@ -101,7 +115,7 @@ void DemandFinder::ReportStuck() {
     if (excluded) {
       Error(DiagnosticCode::kOnlyCopyExcluded, classes[0], what + ", all excluded in the topology");
     } else {
-      Error(DiagnosticCode::kNoNic, classes[0], what + ", without a NIC to send them");
+      Error(DiagnosticCode::kNoNic, classes[0], what + ", in domains without a NIC to send them");
     }
   }
 }
@@ -142,8 +156,8 @@ bool DemandFinder::Run() {
 }  // namespace
 
 bool FindDemands(const LogicalTable& table, const TransferSet& transfers, const Topology& topology,
-                 RankSetFactsTable* facts, Diagnostics* diags, Demands* out) {
-  return DemandFinder(table, transfers, topology, facts, diags, out).Run();
+                 const Ports& ports, RankSetFactsTable* facts, Diagnostics* diags, Demands* out) {
+  return DemandFinder(table, transfers, topology, ports, facts, diags, out).Run();
 }
 
 }  // namespace reshard

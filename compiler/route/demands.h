@@ -29,8 +29,8 @@ struct Demands {
 
 // Reports no-place, no-nic (nobody can send a class) and only-copy-excluded.
 [[nodiscard]] bool FindDemands(const LogicalTable& table, const TransferSet& transfers,
-                               const Topology& topology, RankSetFactsTable* facts,
-                               Diagnostics* diags, Demands* out);
+                               const Topology& topology, const Ports& ports,
+                               RankSetFactsTable* facts, Diagnostics* diags, Demands* out);
 
 }  // namespace reshard
 

@@ -5,13 +5,19 @@
 #include <tuple>
 #include <utility>
 
-#include "runtime/base/check.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
 namespace {
 
 using BytesOfSource = std::map<Rank, std::vector<ClassRange>>;
+
+// Streams of carriers (carriers.h) stay as they are.
+bool IsMerged(const RoutedStream& stream) {
+  return !stream.local &&
+         std::all_of(stream.trees.begin(), stream.trees.end(),
+                     [](const RoutedTree& tree) { return tree.landers.size() == 1; });
+}
 
 // Streams of one lander.
 void AppendStreams(DomainId domain, Rank lander, BytesOfSource* sources,
@@ -42,9 +48,8 @@ Routing MergeDirect(const Topology& topology, const Routing& routing) {
   merged.witnesses = routing.witnesses;
   std::map<Rank, BytesOfSource> landers;
   for (const RoutedStream& stream : routing.streams) {
-    if (stream.local) continue;
+    if (!IsMerged(stream)) continue;
     for (const RoutedTree& tree : stream.trees) {
-      RESHARD_CHECK(tree.landers.size() == 1, "a direct tree has one lander");
       for (const SourceRange& source : tree.sources) {
         landers[tree.landers[0]][source.source].push_back(source.range);
       }
@@ -54,7 +59,7 @@ Routing MergeDirect(const Topology& topology, const Routing& routing) {
     AppendStreams(topology.Site(lander)->domain, lander, &sources, &merged.streams);
   }
   for (const RoutedStream& stream : routing.streams) {
-    if (stream.local) merged.streams.push_back(stream);
+    if (!IsMerged(stream)) merged.streams.push_back(stream);
   }
   return merged;
 }

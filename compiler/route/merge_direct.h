@@ -12,7 +12,7 @@
 
 namespace reshard {
 
-// Every tree of a stream that is not local has one lander. Loads and witnesses stay the same.
+// Every tree has one lander, or a carrier and one. Loads and witnesses stay the same.
 Routing MergeDirect(const Topology& topology, const Routing& routing);
 
 }  // namespace reshard

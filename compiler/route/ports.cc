@@ -33,6 +33,7 @@ Ports::Ports(const Topology& topology) {
   for (SiteId site = 0; site < topology.sites.size(); ++site) {
     const RankSite& facts = topology.sites[site];
     site_of_rank_[facts.rank] = site;
+    domain_of_site_.push_back(facts.domain);
     if (facts.nics.empty() || facts.excluded) {
       outlet_of_site_.push_back(kNone);
       continue;

@@ -43,6 +43,10 @@ class Ports {
   SiteId site(Rank rank) const {  // kNone when the rank has no place
     return rank < site_of_rank_.size() ? site_of_rank_[rank] : kNone;
   }
+  // Ranks that have a place.
+  bool SameDomain(Rank a, Rank b) const {
+    return domain_of_site_[site(a)] == domain_of_site_[site(b)];
+  }
   // kNone when the rank has no NIC or is excluded.
   OutletId outlet_of_site(SiteId site) const { return outlet_of_site_[site]; }
   OutletId outlet_of_rank(Rank rank) const {
@@ -57,6 +61,7 @@ class Ports {
   std::vector<Outlet> outlets_;
   std::vector<SiteId> site_of_rank_;
   std::vector<OutletId> outlet_of_site_;
+  std::vector<DomainId> domain_of_site_;
   std::vector<int64_t> uplinks_;  // per group
   bool uplinks_limit_ = false;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "compiler/route/carriers.h"
 #include "compiler/route/class_cuts.h"
 #include "compiler/route/demands.h"
 #include "compiler/route/ports.h"
@@ -38,7 +39,13 @@ std::vector<PortLoad> NicLoads(const Topology& topology, const Ports& ports,
     int64_t bytes = 0;
     for (const ClassRange& range : stream.bytes) bytes += range.extent;
     for (const RoutedTree& tree : stream.trees) {
-      for (const Rank lander : tree.landers) received.Add(ports.outlet_of_rank(lander), bytes);
+      for (size_t p = 1; p < tree.landers.size(); ++p) {
+        received.Add(ports.outlet_of_rank(tree.landers[p]), bytes);
+      }
+      for (const SourceRange& source : tree.sources) {
+        if (ports.SameDomain(source.source, tree.landers[0])) continue;
+        received.Add(ports.outlet_of_rank(tree.landers[0]), source.range.extent);
+      }
     }
   }
   std::vector<PortLoad> loads;
@@ -72,10 +79,11 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   const ClassCuts cuts(transfers);
   RankSetFactsTable facts(topology, ports, transfers.rank_sets);
   Demands demands;
-  if (!FindDemands(table, transfers, topology, &facts, diags, &demands)) return false;
+  if (!FindDemands(table, transfers, topology, ports, &facts, diags, &demands)) return false;
   std::vector<DraftStream> drafts;
   const StreamInputs stream_inputs{&transfers, &topology, &ports, &cuts, &demands, &facts};
   if (!BuildStreams(table, stream_inputs, diags, &drafts)) return false;
+  AddCarriers(stream_inputs, options.pool, &drafts);
   RouteOptions chosen = options;
   chosen.strategy = FirstStrategy(options, ports, drafts);
   if (chosen.strategy == Strategy::kTwoTrees) SplitForTwoTrees(transfers, cuts, &drafts);

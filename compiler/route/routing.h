@@ -37,6 +37,8 @@ struct SourceRange {
 };
 
 // landers by position; landers[0] is the head. Who feeds whom: TreeParent (runtime/plan/program.h).
+// The head may be a carrier: a rank of a domain that holds the bytes, which gets them inside the
+// domain and sends them on.
 struct RoutedTree {
   PlanTreeKind kind = PlanTreeKind::kChain;
   std::vector<Rank> landers;
@@ -44,8 +46,8 @@ struct RoutedTree {
 };
 
 struct RoutedStream {
-  std::vector<DomainId> domains;  // rising: every domain that gets these bytes through the stream
-  std::vector<RoutedTree> trees;  // together their landers are one rank of each domain
+  std::vector<DomainId> domains;  // rising: all that get these bytes over the network
+  std::vector<RoutedTree> trees;  // together their landers but carriers are one rank of each domain
   std::vector<ClassRange> bytes;  // covers each byte once; what one source can send is adjacent
   bool local = false;
 };
@@ -77,6 +79,8 @@ struct RouteOptions {
   // Landers with NICs less than half as fast as the fastest of their stream get trees of their own:
   // behind a fast lander that sends to others as well, they get less than their NICs could take.
   bool slow_apart = false;
+  // All NICs of the domains that hold something send, also those of ranks that do not hold it.
+  bool pool = false;
 };
 
 // Errors: no-place (a rank of a layout that the topology does not place), no-nic (a domain that

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/route/class_cuts.h"
+#include "compiler/route/ports.h"
 #include "compiler/route/testing/job.h"
 #include "compiler/route/witnesses.h"
 
@@ -275,6 +276,89 @@ TEST_CASE("excluded ranks send and land nothing") {
   CHECK(routing.loads[3].receive_bytes == 0);
 }
 
+int64_t HandedOver(const Job& job, const Routing& routing) {
+  const Ports ports(job.topology);
+  int64_t bytes = 0;
+  for (const RoutedStream& stream : routing.streams) {
+    for (const RoutedTree& tree : stream.trees) {
+      for (const SourceRange& source : tree.sources) {
+        const bool near = ports.SameDomain(source.source, tree.landers[0]);
+        if (near && !stream.local) bytes += source.range.extent;
+      }
+    }
+  }
+  return bytes;
+}
+
+Routing Pooled(const Job& job) {
+  Diagnostics diags;
+  Routing routing;
+  RouteOptions options;
+  options.pool = true;
+  REQUIRE(BuildRouting(job.table, job.transfers, job.topology, options, &diags, &routing));
+  return routing;
+}
+
+TEST_CASE("pooling: ranks that hold nothing carry what a holder hands to them") {
+  Job job;
+  job.AddDomain(4, kRate);
+  job.AddDomain(4, kRate);
+  const int64_t bytes = int64_t{64} << 20;
+  job.AddClass({0}, Strided(4, 4, 1), {bytes});
+  CHECK(HandedOver(job, Route(job)) == 0);
+  CHECK(Route(job).loads[0].send_bytes == bytes);
+  const Routing routing = Pooled(job);
+  CHECK(HandedOver(job, routing) == doctest::Approx(0.75 * static_cast<double>(bytes)).epsilon(0.01));
+  for (NicId nic = 0; nic < 4; ++nic) {
+    CHECK(static_cast<double>(routing.loads[nic].send_bytes) ==
+          doctest::Approx(static_cast<double>(bytes) / 4).epsilon(0.01));
+    CHECK(routing.loads[nic].receive_bytes == 0);
+  }
+}
+
+TEST_CASE("holders whose NICs suffice hand nothing over, pooled or not") {
+  const Job job = SingleNeeders(int64_t{1} << 28);
+  CHECK(HandedOver(job, Pooled(job)) == 0);
+}
+
+TEST_CASE("a holder without a NIC uses those around it, excluded ones apart") {
+  Job job;
+  job.AddDomain(4, kRate);
+  job.AddDomain(1, 4 * kRate);
+  const int64_t bytes = int64_t{64} << 20;
+  job.AddClass({0}, {4}, {bytes});
+  job.site(0).nics.clear();
+  job.site(3).excluded = true;
+  const Routing routing = Route(job);
+  CHECK(HandedOver(job, routing) == bytes);
+  CHECK(routing.loads[1].send_bytes + routing.loads[2].send_bytes == bytes);
+  CHECK(routing.loads[3].send_bytes == 0);
+  job.site(1).excluded = job.site(2).excluded = true;
+  std::string text;
+  CHECK(CodeOf(job, &text) == DiagnosticCode::kNoNic);
+}
+
+TEST_CASE("a carrier lands what its own domain needs") {
+  Job job;
+  job.AddDomain(4, kRate);
+  job.AddDomain(4, kRate);
+  const int64_t bytes = int64_t{64} << 20;
+  job.AddClass({0}, Strided(0, 8, 1), {bytes});
+  const Routing routing = Pooled(job);
+  // Per domain what it gets: a domain that holds it, too, each byte once.
+  std::map<DomainId, int64_t> delivered;
+  for (const RoutedStream& stream : routing.streams) {
+    for (const RoutedTree& tree : stream.trees) {
+      for (const Rank lander : tree.landers) {
+        for (const ClassRange& range : stream.bytes) {
+          delivered[job.site(lander).domain] += range.extent;
+        }
+      }
+    }
+  }
+  CHECK(delivered == std::map<DomainId, int64_t>{{0, bytes}, {1, bytes}});
+}
+
 TEST_CASE("errors name the tensor and the ranks") {
   std::string text;
   {
@@ -287,8 +371,15 @@ TEST_CASE("errors name the tensor and the ranks") {
   {
     Job job = Toy();
     job.site(0).nics.clear();
-    CHECK(CodeOf(job, &text) == DiagnosticCode::kNoNic);
-    CHECK(text.find("'t.{0..3}'") != std::string::npos);
+    job.site(1).nics.clear();
+    Diagnostics diags;
+    Routing routing;
+    CHECK_FALSE(
+        BuildRouting(job.table, job.transfers, job.topology, RouteOptions{}, &diags, &routing));
+    REQUIRE(diags.entries().size() == 2);  // rank 0 and rank 1 hold one half each
+    CHECK(diags.entries()[0].code == DiagnosticCode::kNoNic);
+    CHECK(diags.entries()[0].text.find("'t.{0..3}'") != std::string::npos);
+    CHECK(diags.entries()[0].text.find("only on rank 0,") != std::string::npos);
   }
   {
     Job job = Toy();

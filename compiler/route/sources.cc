@@ -95,7 +95,7 @@ RankList SourceAssigner::NetworkedIn(RankSetId holders, GroupId group) const {
 void SourceAssigner::FindDemands() {
   std::map<std::pair<RankSetId, GroupId>, size_t> ids;
   for (uint32_t s = 0; s < streams_.size(); ++s) {
-    if (streams_[s].local) continue;
+    if (streams_[s].local || (*in_.streams)[s].carrier != kNone) continue;
     for (const HolderRun& run : HolderRuns(*in_.transfers, (*in_.streams)[s])) {
       for (uint32_t t = 0; t < streams_[s].trees.size(); ++t) {
         const GroupId group = GroupToAsk(run.holders, streams_[s].trees[t].landers[0]);
@@ -205,10 +205,35 @@ void SourceAssigner::DealFlow(const HolderDemand& demand, Flow* flow) {
   flow->parts = dealt;
 }
 
+// Holders near a carrier hand it its bytes: of each set the one that has handed over least.
+void HandOver(const TreeInputs& in, const DraftStream& draft, std::map<Rank, int64_t>* handed_over,
+              RoutedStream* stream) {
+  const DomainId domain = in.topology->sites[in.ports->site(draft.carrier)].domain;
+  for (const HolderRun& run : HolderRuns(*in.transfers, draft)) {
+    const RanksByDomain& holders = (*in.facts)[run.holders].active;
+    const RankList near = holders.RanksOf(holders.Find(domain));
+    for (RoutedTree& tree : stream->trees) {
+      Rank source = near[0];
+      for (const Rank rank : near) {
+        if ((*handed_over)[rank] < (*handed_over)[source]) source = rank;
+      }
+      (*handed_over)[source] += run.bytes;
+      for (uint32_t i = run.first; i < run.first + run.count; ++i) {
+        tree.sources.push_back({draft.bytes[i], source});
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void AssignSources(const TreeInputs& inputs, const ClassCuts& cuts,
                    std::vector<RoutedStream>* streams, PortBytes* sent) {
+  std::map<Rank, int64_t> handed_over;
+  for (size_t s = 0; s < streams->size(); ++s) {
+    const DraftStream& draft = (*inputs.streams)[s];
+    if (draft.carrier != kNone) HandOver(inputs, draft, &handed_over, &(*streams)[s]);
+  }
   for (RoutedStream& stream : *streams) {
     if (!stream.local) continue;
     for (const ClassRange& range : stream.bytes) {

@@ -32,6 +32,10 @@ struct DraftStream {
   int64_t total_bytes = 0;
   bool local = false;
   StreamHalf half = StreamHalf::kWhole;
+  // A rank that passes the stream on to the landers: a holder of its domain hands it over (carriers.h).
+  // kNone: sources send to a lander.
+  Rank carrier = kNone;
+  bool carrier_lands = false;  // needers of the carrier's domain copy from it
 };
 
 // Splits shorter than this are not worth a message of their own.

@@ -32,6 +32,7 @@ std::vector<SourceDemand> FindSourceDemands(const TreeInputs& in,
     if ((*in.streams)[s].local) continue;
     for (const HolderRun& run : HolderRuns(*in.transfers, (*in.streams)[s])) {
       ++runs_per_stream->back();
+      if ((*in.streams)[s].carrier != kNone) continue;  // handed over
       const auto [entry, is_new] = ids.try_emplace(run.holders, demands.size());
       if (is_new) {
         std::vector<OutletId>& outlets = demands.emplace_back().outlets;
@@ -74,9 +75,14 @@ StreamTrees ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chai
     }
     const auto add = [&](const std::vector<Rank>& landers, size_t count) {
       for (auto& chain : MakeChains(*in.topology, *in.ports, landers, count, &used)) {
+        if (stream.carrier != kNone) chain.insert(chain.begin(), stream.carrier);
         of_stream.push_back({PlanTreeKind::kChain, std::move(chain)});
       }
     };
+    if (stream.carrier_lands) {
+      add(stream.landers, 1);  // its domain gets the bytes once
+      continue;
+    }
     std::vector<Rank> landers = stream.landers;
     std::vector<Rank> slow;
     if (slow_apart) slow = SlowLanders(*in.ports, landers);
@@ -100,8 +106,14 @@ StreamTrees TwoTrees(const TreeInputs& in) {
     const DraftStream& stream = (*in.streams)[s];
     if (stream.half != StreamHalf::kFirst) continue;
     auto [first, second] = MakeTwoTrees(*in.topology, *in.ports, stream.landers, &used);
-    trees[s] = {{PlanTreeKind::kBinary, std::move(first)}};
-    trees[s + 1] = {{PlanTreeKind::kBinary, std::move(second)}};
+    const bool carried = stream.carrier != kNone;
+    const PlanTreeKind kind = carried ? PlanTreeKind::kStemBinary : PlanTreeKind::kBinary;
+    if (carried) {
+      first.insert(first.begin(), stream.carrier);
+      second.insert(second.begin(), stream.carrier);
+    }
+    trees[s] = {{kind, std::move(first)}};
+    trees[s + 1] = {{kind, std::move(second)}};
   }
   return trees;
 }
@@ -119,7 +131,7 @@ class UplinkLoads {
       const DraftStream& stream = (*in_.streams)[s];
       if (stream.local) continue;
       for (const BareTree& tree : trees[s]) {
-        AddSources(stream, GroupOf(tree.landers[0]));
+        if (stream.carrier == kNone) AddSources(stream, GroupOf(tree.landers[0]));
         for (uint32_t p = 1; p < tree.landers.size(); ++p) {
           const GroupId from = GroupOf(tree.landers[TreeParent(tree.kind, p)]);
           const GroupId to = GroupOf(tree.landers[p]);

@@ -14,6 +14,8 @@ DraftStream EmptyHalf(const DraftStream& whole, StreamHalf half) {
   stream.domains = whole.domains;
   stream.landers = whole.landers;
   stream.half = half;
+  stream.carrier = whole.carrier;
+  stream.carrier_lands = whole.carrier_lands;
   return stream;
 }
 

@@ -55,7 +55,9 @@ uint32_t LaneCount(const Ports& ports, const RoutedStream& stream, int64_t busy_
   for (const RoutedTree& tree : stream.trees) {
     const int64_t head_rate = ports.outlet(ports.outlet_of_rank(tree.landers[0])).bytes_per_s;
     for (const SourceRange& source : tree.sources) {
-      const int64_t rate = ports.outlet(ports.outlet_of_rank(source.source)).bytes_per_s;
+      const bool hands_over = ports.SameDomain(source.source, tree.landers[0]);
+      const int64_t rate =
+          hands_over ? head_rate : ports.outlet(ports.outlet_of_rank(source.source)).bytes_per_s;
       one_by_one_ps += PicosecondsFor(source.range.extent, std::min(rate, head_rate));
       together_ps += PicosecondsFor(source.range.extent, head_rate);
     }

@@ -37,9 +37,10 @@ StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
   Change change;
   if (stream.local) return change;
   change.lanes = LaneCount(ports_, stream, busy_ps_);
-  const int64_t copy_rate = topology_.domains[stream.domains[0]].bytes_per_s;
+  const Rank lander = stream.trees[0].landers.back();  // the head may be a carrier
+  const int64_t copy_rate =
+      topology_.domains[topology_.sites[ports_.site(lander)].domain].bytes_per_s;
   if (copy_rate == 0) return change;
-  const Rank lander = stream.trees[0].landers[0];
   const int64_t rate = ports_.outlet(ports_.outlet_of_rank(lander)).bytes_per_s;
   const auto domains = static_cast<int64_t>(stream.domains.size());
   std::vector<bool> is_wide;

@@ -42,13 +42,16 @@ class Prediction {
         injects_[inject.round].push_back({inject.tree, inject.source, inject.extent});
       }
     }
+    for (const PlanTree& tree : schedule.trees) {
+      heads_.push_back(schedule.tree_members[tree.first_member]);
+    }
   }
 
   std::vector<int64_t> Run() {
     std::vector<int64_t> busiest_ps;
     for (uint32_t round = 0; round < schedule_.round_count; ++round) {
       AddInjects(round);
-      for (size_t depth = 0; depth < deepest_ && depth <= round; ++depth) {
+      for (size_t depth = 1; depth < deepest_ && depth <= round; ++depth) {
         for (const Entry& slice : slices_[round - depth]) AddHop(slice, depth);
       }
       busiest_ps.push_back(TakeBusiest());
@@ -64,13 +67,16 @@ class Prediction {
     }
   }
 
-  // Sends of the sources, and the slices that start: per tree the sum of its injects.
+  // What sources send and heads receive, and the slices that start: per tree the sum of its injects.
   void AddInjects(uint32_t round) {
     std::vector<Entry>& entries = injects_[round];
     std::sort(entries.begin(), entries.end(),
               [](const Entry& a, const Entry& b) { return a.tree < b.tree; });
     for (const Entry& entry : entries) {
-      Add(ports_, ports_.outlet_of_rank(entry.source), entry.bytes, &sent_);
+      if (!ports_.SameDomain(entry.source, heads_[entry.tree])) {
+        Add(ports_, ports_.outlet_of_rank(entry.source), entry.bytes, &sent_);
+        Add(ports_, members_[entry.tree][0], entry.bytes, &received_);
+      }
       if (slices_[round].empty() || slices_[round].back().tree != entry.tree) {
         slices_[round].push_back({entry.tree, 0, 0});
       }
@@ -78,14 +84,13 @@ class Prediction {
     }
   }
 
-  // A slice reaches the members at `depth` of its tree.
+  // A slice reaches the members at `depth` of its tree, at least 1.
   void AddHop(const Entry& slice, size_t depth) {
     const std::vector<OutletId>& members = members_[slice.tree];
     const PlanTreeKind kind = schedule_.trees[slice.tree].kind;
     const TreeLevel level = LevelOf(kind, depth, members.size());
     for (size_t p = level.first; p < level.last; ++p) {
       Add(ports_, members[p], slice.bytes, &received_);
-      if (p == 0) continue;
       Add(ports_, members[TreeParent(kind, static_cast<uint32_t>(p))], slice.bytes, &sent_);
     }
   }
@@ -110,6 +115,7 @@ class Prediction {
   std::vector<int64_t> sent_, received_;              // per port, in this round
   std::vector<std::vector<Entry>> injects_, slices_;  // per round
   std::vector<std::vector<OutletId>> members_;        // per tree; empty for a local one
+  std::vector<Rank> heads_;                           // per tree
   size_t deepest_ = 0;
 };
 

@@ -23,6 +23,13 @@ struct Bucket {
   std::vector<uint32_t> slices;
 };
 
+// A portion of this round.
+struct Reservation {
+  SiteId site = 0;
+  OutletId outlet = 0;  // kNone: handed over inside a domain
+  int64_t extent = 0;
+};
+
 struct OpenTree {
   uint32_t tree = 0;
   std::vector<Bucket> buckets;
@@ -51,7 +58,15 @@ class OpenShop {
   void Open(uint32_t tree);
   void StartRound();
   bool TakeOne(OpenTree* open);
-  bool Reserve(const SourceRun& portion, uint32_t portions_before);
+  // kNone: the portion stays inside a domain.
+  OutletId OutletOf(const ScheduledTree& tree, const SourceRun& portion) const {
+    const bool hands_over = ports_.SameDomain(portion.source, tree.members[0]);
+    return hands_over ? kNone : ports_.outlet_of_rank(portion.source);
+  }
+  bool Reserve(const Reservation& portion, uint32_t portions_before);
+  int64_t LeftOf(const Bucket& bucket) const {
+    return bucket.outlet == kNone ? 0 : left_ps_[bucket.outlet];
+  }
   int64_t SentBefore(PortId port, uint32_t portions_before) const;
   void ReleaseLast(uint32_t portion_count);
   bool ReserveAll(const ScheduledTree& tree, const DraftSlice& slice);
@@ -65,7 +80,7 @@ class OpenShop {
   std::vector<OpenTree> open_;
   std::vector<int64_t> sent_;        // per port, in this round
   std::vector<int64_t> packed_;      // per site, in this round
-  std::vector<SourceRun> reserved_;  // portions of this round
+  std::vector<Reservation> reserved_;
   std::vector<int64_t> left_bytes_;  // per outlet, over all slices without a round
   std::vector<int64_t> left_ps_;
 };
@@ -84,22 +99,22 @@ void OpenShop::Open(uint32_t tree) {
         first, first + slice.portion_count,
         [](const SourceRun& a, const SourceRun& b) { return a.extent < b.extent; });
     const auto [entry, is_new] = bucket_of.try_emplace(largest->source, open.buckets.size());
-    if (is_new) open.buckets.push_back({ports_.outlet_of_rank(largest->source), {}});
+    if (is_new) open.buckets.push_back({OutletOf(facts, *largest), {}});
     open.buckets[entry->second].slices.push_back(static_cast<uint32_t>(s));
   }
   std::reverse(open.buckets.begin(), open.buckets.end());
   for (const SourceRun& portion : facts.portions) {
-    left_bytes_[ports_.outlet_of_rank(portion.source)] += portion.extent;
+    const OutletId outlet = OutletOf(facts, portion);
+    if (outlet != kNone) left_bytes_[outlet] += portion.extent;
   }
   open_.push_back(std::move(open));
 }
 
 void OpenShop::StartRound() {
-  for (const SourceRun& portion : reserved_) {
-    packed_[ports_.site(portion.source)] = 0;
-    for (const Outlet::Share& share : ports_.outlet(ports_.outlet_of_rank(portion.source)).shares) {
-      sent_[share.port] = 0;
-    }
+  for (const Reservation& portion : reserved_) {
+    packed_[portion.site] = 0;
+    if (portion.outlet == kNone) continue;
+    for (const Outlet::Share& share : ports_.outlet(portion.outlet).shares) sent_[share.port] = 0;
   }
   reserved_.clear();
 }
@@ -108,7 +123,8 @@ void OpenShop::StartRound() {
 int64_t OpenShop::SentBefore(PortId port, uint32_t portions_before) const {
   int64_t bytes = sent_[port];
   for (size_t k = reserved_.size() - portions_before; k < reserved_.size(); ++k) {
-    const Outlet& outlet = ports_.outlet(ports_.outlet_of_rank(reserved_[k].source));
+    if (reserved_[k].outlet == kNone) continue;
+    const Outlet& outlet = ports_.outlet(reserved_[k].outlet);
     for (size_t i = 0; i < outlet.shares.size(); ++i) {
       if (outlet.shares[i].port == port) bytes -= ShareBytes(outlet, i, reserved_[k].extent);
     }
@@ -118,11 +134,15 @@ int64_t OpenShop::SentBefore(PortId port, uint32_t portions_before) const {
 
 // A portion fits when its ports have room, or nothing to do but the portions of the same slice
 // before it: else a slice larger than a port's share would never move.
-bool OpenShop::Reserve(const SourceRun& portion, uint32_t portions_before) {
-  const SiteId site = ports_.site(portion.source);
+bool OpenShop::Reserve(const Reservation& portion, uint32_t portions_before) {
   const int64_t packed = AlignedToSlot(portion.extent);
-  if (packed_[site] + packed > limits_.pack_bytes[site]) return false;
-  const Outlet& outlet = ports_.outlet(ports_.outlet_of_site(site));
+  if (packed_[portion.site] + packed > limits_.pack_bytes[portion.site]) return false;
+  if (portion.outlet == kNone) {
+    packed_[portion.site] += packed;
+    reserved_.push_back(portion);
+    return true;
+  }
+  const Outlet& outlet = ports_.outlet(portion.outlet);
   for (size_t i = 0; i < outlet.shares.size(); ++i) {
     const PortId port = outlet.shares[i].port;
     const int64_t bytes = ShareBytes(outlet, i, portion.extent);
@@ -133,27 +153,28 @@ bool OpenShop::Reserve(const SourceRun& portion, uint32_t portions_before) {
   for (size_t i = 0; i < outlet.shares.size(); ++i) {
     sent_[outlet.shares[i].port] += ShareBytes(outlet, i, portion.extent);
   }
-  packed_[site] += packed;
+  packed_[portion.site] += packed;
   reserved_.push_back(portion);
   return true;
 }
 
 void OpenShop::ReleaseLast(uint32_t portion_count) {
   for (uint32_t k = 0; k < portion_count; ++k) {
-    const SourceRun& portion = reserved_.back();
-    const SiteId site = ports_.site(portion.source);
-    const Outlet& outlet = ports_.outlet(ports_.outlet_of_site(site));
+    const Reservation portion = reserved_.back();
+    reserved_.pop_back();
+    packed_[portion.site] -= AlignedToSlot(portion.extent);
+    if (portion.outlet == kNone) continue;
+    const Outlet& outlet = ports_.outlet(portion.outlet);
     for (size_t i = 0; i < outlet.shares.size(); ++i) {
       sent_[outlet.shares[i].port] -= ShareBytes(outlet, i, portion.extent);
     }
-    packed_[site] -= AlignedToSlot(portion.extent);
-    reserved_.pop_back();
   }
 }
 
 bool OpenShop::ReserveAll(const ScheduledTree& tree, const DraftSlice& slice) {
   for (uint32_t i = 0; i < slice.portion_count; ++i) {
-    if (Reserve(tree.portions[slice.first_portion + i], i)) continue;
+    const SourceRun& portion = tree.portions[slice.first_portion + i];
+    if (Reserve({ports_.site(portion.source), OutletOf(tree, portion), portion.extent}, i)) continue;
     ReleaseLast(i);
     return false;
   }
@@ -173,7 +194,8 @@ void OpenShop::Take(OpenTree* open, size_t bucket, size_t slice) {
   RESHARD_CHECK(ReserveAll(tree, facts), "a slice that fitted does not fit");
   for (uint32_t i = 0; i < facts.portion_count; ++i) {
     const SourceRun& portion = tree.portions[facts.first_portion + i];
-    const OutletId outlet = ports_.outlet_of_rank(portion.source);
+    const OutletId outlet = OutletOf(tree, portion);
+    if (outlet == kNone) continue;
     left_bytes_[outlet] -= portion.extent;
     left_ps_[outlet] = PicosecondsFor(left_bytes_[outlet], ports_.outlet(outlet).bytes_per_s);
   }
@@ -189,8 +211,8 @@ bool OpenShop::TakeOne(OpenTree* open) {
   size_t best_bucket = count, best_slice = 0;
   for (size_t i = 0; i < looks; ++i) {
     const size_t bucket = (open->next_bucket + i) % count;
-    const int64_t left_ps = left_ps_[open->buckets[bucket].outlet];
-    if (best_bucket < count && left_ps <= left_ps_[open->buckets[best_bucket].outlet]) continue;
+    const int64_t left_ps = LeftOf(open->buckets[bucket]);
+    if (best_bucket < count && left_ps <= LeftOf(open->buckets[best_bucket])) continue;
     const std::vector<uint32_t>& slices = open->buckets[bucket].slices;
     for (size_t back = 1; back <= std::min(slices.size(), kSlicesPerLook); ++back) {
       const DraftSlice& slice = tree.slices[slices[slices.size() - back]];

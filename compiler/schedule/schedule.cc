@@ -154,6 +154,12 @@ bool Scheduler::TryLargest() {
   int64_t recv_bytes = limit / kRecvSlots - room;
   // Ranks that send what they hold and land, too, need pack slots beside receive slots.
   if (traffic_.landers_send) recv_bytes = Portion(limit, kPackingRecvPart, 100);
+  // So many rounds that a rank that hands over to several others can pack for all of them in each.
+  if (traffic_.slot_bytes > 0) {
+    const int64_t even = Portion(traffic_.most_landed_bytes, limit - limit / kRoomPart,
+                                 traffic_.slot_bytes);
+    recv_bytes = std::min(recv_bytes, even);
+  }
   for (int attempt = 0; attempt < kSizeAttempts && recv_bytes > least; ++attempt) {
     Try(SizesFor(recv_bytes));
     if (staging_bytes_ <= limit) return true;

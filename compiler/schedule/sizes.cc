@@ -96,8 +96,9 @@ SliceLimits Sizer::Limits(bool by_port) const {
       bytes = BytesIn(RoundPs(), ports_.outlet(outlet).bytes_per_s);
       bytes += bytes / 64 + kCutAlignBytes;  // room for chunks that cuts made a little longer
     }
-    if (traffic_.lands[site]) bytes = std::min(bytes, PackRoom(site) - kSlotAlignBytes);
-    limits.portion_bytes.push_back(std::clamp(bytes, least, most_bytes_));
+    const int64_t packed = traffic_.lands[site] ? PackRoom(site) - kSlotAlignBytes : most_bytes_;
+    limits.portion_bytes.push_back(std::clamp(std::min(bytes, packed), least, most_bytes_));
+    limits.hand_over_bytes.push_back(std::clamp(packed, least, most_bytes_));
   }
   return limits;
 }
@@ -165,18 +166,30 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       continue;
     }
     traffic.deepest = std::max(traffic.deepest, LevelCount(tree.kind, tree.members.size()));
-    for (uint32_t p = 0; p < tree.members.size(); ++p) {
+    for (uint32_t p = 1; p < tree.members.size(); ++p) {
       received.Add(ports.outlet_of_rank(tree.members[p]), tree.bytes);
-      if (p == 0) continue;
       sent.Add(ports.outlet_of_rank(tree.members[TreeParent(tree.kind, p)]), tree.bytes);
     }
-    for (const SourceRun& run : tree.runs) sent.Add(ports.outlet_of_rank(run.source), run.extent);
+    for (const SourceRun& run : tree.runs) {
+      if (ports.SameDomain(run.source, tree.members[0])) continue;
+      received.Add(ports.outlet_of_rank(tree.members[0]), run.extent);
+      sent.Add(ports.outlet_of_rank(run.source), run.extent);
+    }
   }
+  std::vector<int64_t> packed(topology.sites.size(), 0);
+  std::vector<bool> hands_over(topology.sites.size(), false);
   for (const ScheduledTree& tree : trees) {
     if (tree.local) continue;
     for (const SourceRun& run : tree.runs) {
-      traffic.landers_send = traffic.landers_send || traffic.lands[ports.site(run.source)];
+      const SiteId site = ports.site(run.source);
+      traffic.landers_send = traffic.landers_send || traffic.lands[site];
+      packed[site] += run.extent;
+      if (ports.SameDomain(run.source, tree.members[0])) hands_over[site] = true;
     }
+  }
+  for (SiteId site = 0; site < packed.size(); ++site) {
+    const int64_t bytes = kRecvSlots * landed[site] + kPackSlots * packed[site];
+    if (hands_over[site]) traffic.slot_bytes = std::max(traffic.slot_bytes, bytes);
   }
   for (const int64_t bytes : landed) {
     traffic.most_landed_bytes = std::max(traffic.most_landed_bytes, bytes);

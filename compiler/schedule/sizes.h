@@ -24,6 +24,9 @@ struct Traffic {
   uint32_t most_local_streams = 0;  // of one rank, those without network
   size_t deepest = 1;
   bool landers_send = false;  // some lander also packs network messages
+  // Of a rank that hands over inside its domain, at most: what passes its receive slots, each of its
+  // bytes kRecvSlots times, and its pack slots, kPackSlots times. It sends to several ranks in a round.
+  int64_t slot_bytes = 0;
   std::vector<bool> lands;    // per site
 };
 Traffic FindTraffic(const Topology& topology, const Ports& ports,

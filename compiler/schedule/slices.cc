@@ -103,9 +103,8 @@ class SliceCutter {
       int64_t begin = run.begin;
       while (begin < run.begin + run.extent) {
         if (!CanTake(run.source)) Close();
-        const int64_t portion_bytes =
-            tree_.local ? slice_bytes_ : limits_.portion_bytes[ports_.site(run.source)];
-        const int64_t room_end = begin + std::min(slice_bytes_ - open_bytes_, portion_bytes);
+        const int64_t room_end =
+            begin + std::min(slice_bytes_ - open_bytes_, PortionBytes(run.source));
         int64_t end = run.begin + run.extent;
         if (room_end < end) end = std::min(end, map_.Cut(cuts_, begin, room_end));
         tree_.portions.push_back({begin, end - begin, run.source});
@@ -119,6 +118,12 @@ class SliceCutter {
   }
 
  private:
+  int64_t PortionBytes(Rank source) const {
+    if (tree_.local) return slice_bytes_;
+    const bool hands_over = ports_.SameDomain(source, tree_.members[0]);
+    return (hands_over ? limits_.hand_over_bytes : limits_.portion_bytes)[ports_.site(source)];
+  }
+
   // One message per source and slice.
   bool CanTake(Rank source) const {
     const size_t open = tree_.portions.size() - first_;

@@ -49,6 +49,7 @@ std::vector<ScheduledTree> MakeTrees(const Routing& routing);
 struct SliceLimits {
   std::vector<int64_t> slice_bytes;    // per stream
   std::vector<int64_t> portion_bytes;  // per site: what it can send in a round
+  std::vector<int64_t> hand_over_bytes;  // per site: the same inside its domain
 };
 
 // Cuts every tree's runs into slices of at most about slice_bytes from at most kMaxSourcesPerSlice

@@ -129,8 +129,9 @@ struct PlanStream {
   bool local = false;  // no network: the only lander packs its own bytes
 };
 
-// tree_members[first_member ...]: landers, the head first, in different domains. The parent and the
-// depth of a position are TreeParent and TreeDepth (program.h).
+// tree_members[first_member ...]: ranks in different domains, the head first. The parent and the depth
+// of a position are TreeParent and TreeDepth (program.h). A member is the lander of its domain where
+// anybody there needs the stream, and only passes it on elsewhere.
 struct PlanTree {
   uint32_t stream = 0;
   PlanTreeKind kind = PlanTreeKind::kChain;
@@ -138,8 +139,8 @@ struct PlanTree {
   uint32_t member_count = 0;
 };
 
-// In `round`, `source` sends bytes [begin, begin + extent) of the tree's stream to its head. The
-// injects of one (tree, round) are one slice: together a contiguous run of the stream.
+// In `round`, `source` sends bytes [begin, begin + extent) of the tree's stream to its head, over the
+// scale-up fabric where both are in one domain. The injects of one (tree, round) are one slice: together a contiguous run of the stream.
 struct PlanInject {
   uint32_t round = 0;
   uint32_t tree = 0;
@@ -148,7 +149,7 @@ struct PlanInject {
   int64_t extent = 0;
 };
 
-// One per rank that holds or needs anything. injects[first_inject ...] are those it sends.
+// One per rank that holds, needs or passes on anything. injects[first_inject ...] are those it sends.
 struct PlanRank {
   uint32_t rank = 0;
   uint32_t first_inject = 0;
@@ -206,7 +207,7 @@ struct PlanTotals {
   int64_t source_bytes = 0;  // stored on the source side, all ranks; without external params
   int64_t destination_bytes = 0;
   int64_t network_bytes = 0;      // between domains, every hop counted
-  int64_t scaleup_bytes = 0;      // copied from a lander to another rank of its domain
+  int64_t scaleup_bytes = 0;      // copied from a lander, or sent, to another rank of a domain
   int64_t local_bytes = 0;        // copied inside one rank
   int64_t messages = 0;           // network sends
   int64_t max_staging_bytes = 0;  // largest arena of any rank

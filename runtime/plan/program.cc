@@ -17,6 +17,28 @@ constexpr std::array kOpTexts = {
 #undef RESHARD_OP
 };
 
+// What follows the stem of a tree, positions counted from its first one.
+enum class Body : uint8_t { kChain, kBinary, kStar };
+
+Body BodyOf(PlanTreeKind kind) {
+  switch (kind) {
+    case PlanTreeKind::kBinary:
+    case PlanTreeKind::kStemBinary:
+      return Body::kBinary;
+    case PlanTreeKind::kStar:
+    case PlanTreeKind::kStemStar:
+      return Body::kStar;
+    case PlanTreeKind::kChain:
+      break;
+  }
+  return Body::kChain;
+}
+
+// Members before the body, each of which feeds the next position.
+uint32_t StemLength(PlanTreeKind kind) {
+  return kind == PlanTreeKind::kStemBinary || kind == PlanTreeKind::kStemStar ? 1 : 0;
+}
+
 int64_t AlignSlot(int64_t bytes) {
   return (bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
 }
@@ -317,20 +339,50 @@ std::string_view OpKindText(OpKind kind) { return kOpTexts[static_cast<size_t>(k
 
 uint32_t TreeParent(PlanTreeKind kind, uint32_t position) {
   RESHARD_CHECK(position > 0, "the head of a tree has no parent");
-  return kind == PlanTreeKind::kChain ? position - 1 : (position - 1) / 2;
+  const uint32_t stem = StemLength(kind);
+  if (position <= stem) return position - 1;
+  const uint32_t own = position - stem;
+  switch (BodyOf(kind)) {
+    case Body::kChain:
+      return stem + own - 1;
+    case Body::kBinary:
+      return stem + (own - 1) / 2;
+    case Body::kStar:
+      break;
+  }
+  return stem;
 }
 
 uint32_t TreeDepth(PlanTreeKind kind, uint32_t position) {
-  if (kind == PlanTreeKind::kChain) return position;
-  return static_cast<uint32_t>(std::bit_width(uint64_t{position} + 1)) - 1;
+  const uint32_t stem = StemLength(kind);
+  if (position <= stem) return position;
+  const uint32_t own = position - stem;
+  switch (BodyOf(kind)) {
+    case Body::kChain:
+      return stem + own;
+    case Body::kBinary:
+      return stem + static_cast<uint32_t>(std::bit_width(uint64_t{own} + 1)) - 1;
+    case Body::kStar:
+      break;
+  }
+  return stem + 1;
 }
 
 std::vector<uint32_t> TreeChildren(PlanTreeKind kind, uint32_t position, uint32_t member_count) {
+  const uint32_t stem = StemLength(kind);
   // 64 bits: twice a position may be more than a position can be.
-  const bool chain = kind == PlanTreeKind::kChain;
-  const uint64_t first = chain ? uint64_t{position} + 1 : 2 * uint64_t{position} + 1;
+  uint64_t first = uint64_t{position} + 1, end = first + 1;
+  if (position >= stem) {
+    const uint64_t own = position - stem;
+    if (BodyOf(kind) == Body::kBinary) {
+      first = stem + 2 * own + 1;
+      end = first + 2;
+    } else if (BodyOf(kind) == Body::kStar) {
+      end = own == 0 ? member_count : first;
+    }
+  }
   std::vector<uint32_t> children;
-  for (uint64_t child = first; child < member_count && child < first + (chain ? 1 : 2); ++child) {
+  for (uint64_t child = first; child < std::min<uint64_t>(end, member_count); ++child) {
     children.push_back(static_cast<uint32_t>(child));
   }
   return children;

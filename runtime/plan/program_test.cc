@@ -59,7 +59,9 @@ TEST_CASE("in a binary tree a slice goes to two children in one round") {
 }
 
 TEST_CASE("positions, parents, children and depths of trees agree") {
-  for (const PlanTreeKind kind : {PlanTreeKind::kChain, PlanTreeKind::kBinary}) {
+  for (size_t k = 0; k < kTreeKindTexts.size(); ++k) {
+    const auto kind = static_cast<PlanTreeKind>(k);
+    CAPTURE(TreeKindText(kind));
     for (uint32_t count = 1; count < 40; ++count) {
       std::map<uint32_t, uint32_t> parents;
       for (uint32_t p = 0; p < count; ++p) {
@@ -74,6 +76,12 @@ TEST_CASE("positions, parents, children and depths of trees agree") {
   }
   CHECK(TreeDepth(PlanTreeKind::kBinary, 6) == 2);
   CHECK(TreeDepth(PlanTreeKind::kBinary, 7) == 3);
+  CHECK(TreeDepth(PlanTreeKind::kStar, 9) == 1);
+  CHECK(TreeChildren(PlanTreeKind::kStar, 0, 4) == std::vector<uint32_t>{1, 2, 3});
+  CHECK(TreeDepth(PlanTreeKind::kStemStar, 9) == 2);
+  CHECK(TreeChildren(PlanTreeKind::kStemStar, 1, 4) == std::vector<uint32_t>{2, 3});
+  CHECK(TreeParent(PlanTreeKind::kStemBinary, 4) == 2);
+  CHECK(TreeDepth(PlanTreeKind::kStemBinary, 4) == 3);
 }
 
 TEST_CASE("a slice moves one position a round along a chain, through the slots in turn") {

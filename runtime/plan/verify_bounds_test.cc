@@ -163,7 +163,7 @@ const std::vector<Mutation>& Mutations() {
       {"tree order", VerifyRule::kOrder,
        [](Plan* p) { std::swap(p->trees[0].stream, p->trees[1].stream); }},
       {"tree kind", VerifyRule::kBounds,
-       [](Plan* p) { p->trees[0].kind = static_cast<PlanTreeKind>(3); }},
+       [](Plan* p) { p->trees[0].kind = static_cast<PlanTreeKind>(kTreeKindTexts.size()); }},
       {"tree members", VerifyRule::kBounds, [](Plan* p) { p->trees[1].member_count = 2; }},
       {"tree member", VerifyRule::kBounds, [](Plan* p) { p->tree_members[0] = 9; }},
       {"members left over", VerifyRule::kBounds, [](Plan* p) { p->tree_members.push_back(2); }},

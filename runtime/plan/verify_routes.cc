@@ -83,8 +83,10 @@ class RouteChecker {
 
   void FindNics();
   void CheckTrees();
+  bool Needs(uint32_t stream, uint32_t domain) const;
   void CheckInjects();
   void CheckInject(uint32_t i);
+  void CheckHandOver(uint32_t i);
   void CheckDelivery();
   void CheckClass(uint32_t cls, const std::vector<Share>& shares);
   void CheckDomain(uint32_t cls, uint32_t domain, std::vector<Part> parts);
@@ -107,7 +109,17 @@ void RouteChecker::FindNics() {
   }
 }
 
-// Bounds have found the landers of each single tree in different domains.
+bool RouteChecker::Needs(uint32_t stream, uint32_t domain) const {
+  const PlanStream& s = plan_.streams[stream];
+  for (uint32_t p = s.first_piece; p < s.first_piece + s.piece_count; ++p) {
+    const std::vector<uint32_t>& needing = set_domains_.Of(plan_.classes[plan_.pieces[p].cls].needers);
+    if (std::binary_search(needing.begin(), needing.end(), domain)) return true;
+  }
+  return false;
+}
+
+// Bounds have found the members of each single tree in different domains. Several trees of a stream
+// may have members in one domain where nobody needs the stream: these only pass it on.
 void RouteChecker::CheckTrees() {
   std::map<DomainList, uint32_t> ids;
   std::vector<DomainList> domains(plan_.streams.size());
@@ -129,11 +141,18 @@ void RouteChecker::CheckTrees() {
   }
   for (size_t s = 0; s < domains.size() && log_.CanGoOn(); ++s) {
     std::sort(domains[s].begin(), domains[s].end());
-    const auto twice = std::adjacent_find(domains[s].begin(), domains[s].end());
-    if (twice != domains[s].end()) {
-      log_.Add(VerifyRule::kTreeShape, Item("stream", s),
-               "two landers of its trees are in domain '" + plan_.domains[*twice].name + "'");
+    for (auto at = domains[s].begin(); at != domains[s].end();) {
+      const auto end = std::upper_bound(at, domains[s].end(), *at);
+      if (end - at > 1) {
+        if (!log_.Charge(plan_.streams[s].piece_count)) return;
+        if (Needs(static_cast<uint32_t>(s), *at)) {
+          log_.Add(VerifyRule::kTreeShape, Item("stream", s),
+                   "two landers of its trees are in domain '" + plan_.domains[*at].name + "'");
+        }
+      }
+      at = end;
     }
+    domains[s].erase(std::unique(domains[s].begin(), domains[s].end()), domains[s].end());
     const auto [known, added] =
         ids.try_emplace(std::move(domains[s]), static_cast<uint32_t>(audiences_.size()));
     if (added) audiences_.push_back(known->first);
@@ -158,17 +177,15 @@ void RouteChecker::CheckInject(uint32_t i) {
   const uint32_t head = plan_.tree_members[tree.first_member];
   if (inject.source != head) {
     const PlanSite& site = plan_.sites[facts_.index().SiteIndex(plan_, inject.source)];
-    if (site.nics.empty() || !has_nic_[facts_.member_rank()[tree.first_member]]) {
-      log_.Add(VerifyRule::kNoNic, where,
-               Item("inject", i) + " goes to rank " + std::to_string(head) +
-                   ", and one of them has no NIC");
-    } else if (stream.local) {
+    if (stream.local) {
       log_.Add(VerifyRule::kLocality, where,
                Item("inject", i) + " sends a local stream to rank " + std::to_string(head));
     } else if (site.domain == facts_.DomainOfMember(tree.first_member)) {
-      log_.Add(VerifyRule::kLocality, where,
-               Item("inject", i) + " takes the network to rank " + std::to_string(head) +
-                   " of its own domain");
+      CheckHandOver(i);
+    } else if (site.nics.empty() || !has_nic_[facts_.member_rank()[tree.first_member]]) {
+      log_.Add(VerifyRule::kNoNic, where,
+               Item("inject", i) + " goes to rank " + std::to_string(head) +
+                   ", and one of them has no NIC");
     }
   }
   // The pieces that its bytes lie in.
@@ -196,6 +213,20 @@ void RouteChecker::CheckInject(uint32_t i) {
       return;
     }
   }
+}
+
+// A message inside a domain: over its fabric, to a head that passes it on. What stays in a domain is
+// a local stream.
+void RouteChecker::CheckHandOver(uint32_t i) {
+  const PlanInject& inject = plan_.injects[i];
+  const PlanTree& tree = plan_.trees[inject.tree];
+  const uint32_t domain = facts_.DomainOfMember(tree.first_member);
+  if (tree.member_count > 1 && plan_.domains[domain].bytes_per_s > 0) return;
+  log_.Add(VerifyRule::kLocality,
+           "rank " + std::to_string(inject.source) + ", round " + std::to_string(inject.round),
+           Item("inject", i) + " goes to rank " +
+               std::to_string(plan_.tree_members[tree.first_member]) + " of its own domain, which " +
+               (tree.member_count > 1 ? "has no scale-up fabric" : "passes it on to nobody"));
 }
 
 void RouteChecker::CheckDelivery() {

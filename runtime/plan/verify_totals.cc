@@ -35,9 +35,10 @@ Wide MulDiv(Wide a, int64_t b, int64_t c) {
 class TotalsChecker {
  public:
   TotalsChecker(const Plan& plan, const VerifyFacts& facts, VerifyLog* log)
-      : plan_(plan), index_(facts.index()), log_(*log) {}
+      : plan_(plan), facts_(facts), index_(facts.index()), log_(*log) {}
 
   void Run() {
+    FindHandOvers();
     CheckStored();
     CheckMoved();
     CheckBound();
@@ -60,17 +61,21 @@ class TotalsChecker {
 
   void CheckStored();
   void CheckMoved();
+  void FindHandOvers();
   Wide CountLocal(const PlanTree& tree);
   void CheckBound();
   void CheckPredicted();
+  Wide Received(uint32_t s) const;
   void AddTraffic(uint32_t r, std::vector<PortLoad>* loads);
   void AddShare(uint32_t r, const PlanNic& nic, std::vector<PortLoad>* own,
                 std::vector<PortLoad>* shared);
   void TakeBusiest(std::vector<PortLoad>* loads, int64_t bytes_per_s, std::vector<Wide>* busiest);
 
   const Plan& plan_;
+  const VerifyFacts& facts_;
   const ProgramIndex& index_;
   VerifyLog& log_;
+  std::vector<bool> stays_;  // per inject: in its domain
 };
 
 void TotalsChecker::CheckStored() {
@@ -108,9 +113,22 @@ Wide TotalsChecker::CountLocal(const PlanTree& tree) {
   return local;
 }
 
+// Packed where they are received, or handed over inside a domain.
+void TotalsChecker::FindHandOvers() {
+  stays_.reserve(plan_.injects.size());
+  for (uint32_t r = 0; r < plan_.ranks.size(); ++r) {
+    const PlanRank& rank = plan_.ranks[r];
+    for (uint32_t i = rank.first_inject; i < rank.first_inject + rank.inject_count; ++i) {
+      const PlanTree& tree = plan_.trees[plan_.injects[i].tree];
+      stays_.push_back(facts_.DomainOfMember(tree.first_member) == facts_.rank_domain()[r]);
+    }
+  }
+}
+
 void TotalsChecker::CheckMoved() {
   const PlanTotals& totals = plan_.header.totals;
   Wide network = 0;
+  Wide handed_over = 0;
   Wide messages = 0;
   Wide local = 0;
   uint64_t rounds = 0;
@@ -130,10 +148,11 @@ void TotalsChecker::CheckMoved() {
                         uint64_t{index_.slices[index_.first_slice[t + 1] - 1].round} + depth + 1);
     }
   }
-  for (const PlanInject& inject : plan_.injects) {
+  for (size_t i = 0; i < plan_.injects.size(); ++i) {
+    const PlanInject& inject = plan_.injects[i];
     if (plan_.tree_members[plan_.trees[inject.tree].first_member] == inject.source) continue;
-    network += inject.extent;
-    ++messages;
+    (stays_[i] ? handed_over : network) += inject.extent;
+    messages += stays_[i] ? 0 : 1;
   }
   // Every needer of a class copies each of its bytes once.
   Wide copied = 0;
@@ -144,7 +163,7 @@ void TotalsChecker::CheckMoved() {
   Compare("network_bytes", totals.network_bytes, network);
   Compare("messages", totals.messages, messages);
   Compare("local_bytes", totals.local_bytes, local);
-  Compare("scaleup_bytes", totals.scaleup_bytes, copied - local);
+  Compare("scaleup_bytes", totals.scaleup_bytes, copied - local + handed_over);
   Compare("rounds", totals.rounds, static_cast<Wide>(rounds));
 }
 
@@ -162,6 +181,16 @@ void TotalsChecker::CheckBound() {
   }
 }
 
+// What comes to a head over the network in a slice.
+Wide TotalsChecker::Received(uint32_t s) const {
+  Wide bytes = 0;
+  for (uint32_t i = index_.first_inject[s]; i < index_.first_inject[s + 1]; ++i) {
+    const uint32_t inject = index_.slice_injects[i];
+    if (!stays_[inject]) bytes += plan_.injects[inject].extent;
+  }
+  return bytes;
+}
+
 // Adds what a rank sends and receives in each round.
 void TotalsChecker::AddTraffic(uint32_t r, std::vector<PortLoad>* loads) {
   const PlanRank& rank = plan_.ranks[r];
@@ -174,7 +203,7 @@ void TotalsChecker::AddTraffic(uint32_t r, std::vector<PortLoad>* loads) {
     for (uint32_t s = index_.first_slice[t]; s < index_.first_slice[t + 1]; ++s) {
       const Slice& slice = index_.slices[s];
       if (!log_.Charge(8)) return;
-      (*loads)[slice.round + depth].received += slice.extent;
+      (*loads)[slice.round + depth].received += position == 0 ? Received(s) : slice.extent;
       for (const uint32_t child : children) {
         (*loads)[slice.round + TreeDepth(tree.kind, child)].sent += slice.extent;
       }
@@ -182,11 +211,7 @@ void TotalsChecker::AddTraffic(uint32_t r, std::vector<PortLoad>* loads) {
   }
   for (uint32_t i = rank.first_inject; i < rank.first_inject + rank.inject_count; ++i) {
     const PlanInject& inject = plan_.injects[i];
-    if (plan_.tree_members[plan_.trees[inject.tree].first_member] == rank.rank) {
-      (*loads)[inject.round].received -= inject.extent;  // packed where it would be received
-    } else {
-      (*loads)[inject.round].sent += inject.extent;
-    }
+    if (!stays_[i]) (*loads)[inject.round].sent += inject.extent;
   }
 }
 

@@ -175,7 +175,28 @@ Job ManyRounds(uint32_t gpus_per_node) {
   return job;
 }
 
+// One rank holds everything. NICs are so slow that the others of its domain are worth their rounds.
+Job CarriedJob(const std::vector<uint32_t>& needers, const std::string& nic_of_holder) {
+  Job job = MakeMeshJob({"carried",
+                         {64, 1024},
+                         2,
+                         {{1}, {"R"}, {0}},
+                         {{static_cast<int64_t>(needers.size()) / 4, 4}, {"R", "S(1)"}, needers}},
+                        4);
+  std::vector<std::vector<std::string>> nics(4, std::vector<std::string>(4, "0.01"));
+  nics[0][0] = nic_of_holder;
+  job.topo = DomainTopology(nics);
+  job.slice_bytes = 4096;
+  return job;
+}
+
 }  // namespace
+
+std::vector<ConformanceCase> CarriedCases() {
+  return {{"other NICs of the holder's domain", [] { return CarriedJob(RanksFrom(4, 12), "0.01"); }},
+          {"a holder without a NIC", [] { return CarriedJob(RanksFrom(4, 12), ""); }},
+          {"in place", [] { return CarriedJob(RanksFrom(0, 16), "0.01"); }}};
+}
 
 std::vector<ConformanceGroup> ConformanceSuite() {
   std::vector<ConformanceGroup> suite;
@@ -195,6 +216,7 @@ std::vector<ConformanceGroup> ConformanceSuite() {
                             [gpus_per_node] { return ManyRounds(gpus_per_node); }});
   }
   suite.push_back(std::move(rounds));
+  suite.push_back({"carried", CarriedCases()});
   suite.push_back({"models", {{"Qwen3-235B", SmallQwen3}, {"DeepSeek-V3", SmallDeepSeek}}});
   ConformanceGroup random{"random", {}};
   for (uint64_t seed = kFirstSeed; seed < kFirstSeed + kRandomJobs; ++seed) {

@@ -25,6 +25,9 @@ struct ConformanceGroup {
   std::vector<ConformanceCase> cases;
 };
 
+// Of the suite: ranks pass on what they neither hold nor need.
+std::vector<ConformanceCase> CarriedCases();
+
 // Reads tests/data from the working folder. A file that is missing leaves its group empty.
 std::vector<ConformanceGroup> ConformanceSuite();
 

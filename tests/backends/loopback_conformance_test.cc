@@ -3,6 +3,7 @@
 #include "runtime/exec/loopback/loopback_backend.h"
 #include "tests/backends/conformance_cases.h"
 #include "tests/backends/rank_run.h"
+#include "tests/property/compiled_job.h"
 
 namespace reshard {
 namespace {
@@ -23,6 +24,29 @@ TEST_CASE("every case, every byte, in two executions") {
     }
   }
   CHECK(count > 61 + 200);
+}
+
+// Per rank whether it passes on what comes from its own domain.
+std::vector<bool> Carriers(const Plan& plan) {
+  std::vector<bool> carries(kConformanceRanks, false);
+  for (const PlanInject& inject : plan.injects) {
+    const PlanTree& tree = plan.trees[inject.tree];
+    const uint32_t head = plan.tree_members[tree.first_member];
+    if (head != inject.source && head / 4 == inject.source / 4) carries[head] = true;
+  }
+  return carries;
+}
+
+TEST_CASE("what is called carried is") {
+  for (const ConformanceCase& one : CarriedCases()) {
+    CAPTURE(one.name);
+    LoadedPlan loaded;
+    REQUIRE(CompileJob(one.make(), &loaded) == "");
+    const std::vector<bool> carries = Carriers(loaded.plan);
+    for (uint32_t rank = 0; rank < kConformanceRanks; ++rank) {
+      CHECK(carries[rank] == (rank > 0 && rank < 4));
+    }
+  }
 }
 
 }  // namespace

@@ -187,6 +187,23 @@ void AddRouteMutations(std::vector<PlanMutation>* out) {
     p->streams[1].local = false;
     p->tree_members[1] = 0;
   });
+  add("a hand-over without a scale-up fabric", VerifyRule::kLocality, CarriedPlan(),
+      [](Plan* p) { p->domains[0].bytes_per_s = 0; });
+  add("a hand-over to a rank that passes nothing on", VerifyRule::kLocality, CarriedPlan(),
+      [](Plan* p) {
+        p->trees[0].member_count = 1;
+        p->tree_members.resize(1);
+      });
+  add("a carrier without a NIC", VerifyRule::kNoNic, CarriedPlan(),
+      [](Plan* p) { p->sites[1].nics.clear(); });
+  add("a carrier that gets what the source does not hold", VerifyRule::kProvenance, CarriedPlan(),
+      [](Plan* p) {
+        // Rank 1 packs for itself.
+        for (PlanInject& inject : p->injects) inject.source = 1;
+        p->ranks[0].inject_count = 0;
+        p->ranks[1].first_inject = 0;
+        p->ranks[1].inject_count = 4;
+      });
   add("a source without a NIC", VerifyRule::kNoNic, ToyPlan(),
       [](Plan* p) { p->sites[0].nics.clear(); });
   add("a head without a NIC", VerifyRule::kNoNic, ToyPlan(),
@@ -259,6 +276,12 @@ void AddClaimMutations(std::vector<PlanMutation>* out) {
     add("a total one too high", VerifyRule::kTotals, ReplicatedPlan(),
         [total](Plan* p) { ++(p->header.totals.*total); });
   }
+  for (const auto total : {&PlanTotals::network_bytes, &PlanTotals::scaleup_bytes}) {
+    add("a hand-over counted elsewhere", VerifyRule::kTotals, CarriedPlan(),
+        [total](Plan* p) { p->header.totals.*total -= 4096; });
+  }
+  add("a stem and branches that are called a star", VerifyRule::kTotals, CarriedPlan(),
+      [](Plan* p) { p->trees[0].kind = PlanTreeKind::kStar; });
   add("a tree that is called a chain", VerifyRule::kTotals, BinaryPlan(),
       [](Plan* p) { p->trees[0].kind = PlanTreeKind::kChain; });
   add("a chain that is called a tree", VerifyRule::kTotals, ReplicatedPlan(),

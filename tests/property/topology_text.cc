@@ -65,6 +65,27 @@ std::string EvenTopology(const std::vector<uint32_t>& ranks, uint32_t gpus_per_n
   return TopologyOf(nodes, R"({"name":"ib","kind":"flat","lat":5})");
 }
 
+std::string DomainTopology(const std::vector<std::vector<std::string>>& nics_of_domains) {
+  std::vector<std::string> types, nodes, scaleups, ranks;
+  for (const std::vector<std::string>& nics : nics_of_domains) {
+    std::string hosts;
+    for (const std::string& bandwidth : nics) {
+      const std::string id = std::to_string(ranks.size());
+      const std::string nic =
+          bandwidth.empty() ? "" : R"({"name":"nic","bw":)" + bandwidth + R"(,"gpu":0})";
+      types.push_back("\"type" + id + R"(":{"gpus":1,"nics":[)" + nic + "]}");
+      nodes.push_back(R"({"names":"node)" + id + R"(","type":"type)" + id + "\"}");
+      ranks.push_back(R"({"rank":)" + id + R"(,"node":"node)" + id + R"(","gpu":0})");
+      hosts += (hosts.empty() ? "node" : ",node") + id;
+    }
+    scaleups.push_back(R"({"name":"domain)" + std::to_string(scaleups.size()) + R"(","nodes":")" +
+                       hosts + R"(","bw":300})");
+  }
+  return R"({"format":"reshard-topo","version":1,"node_types":{)" + Joined(types) +
+         R"(},"nodes":[)" + Joined(nodes) + R"(],"scaleup":[)" + Joined(scaleups) +
+         R"(],"fabrics":[{"name":"ib","kind":"flat","lat":5}],"ranks":[)" + Joined(ranks) + "]}";
+}
+
 std::string RandomTopology(std::vector<uint32_t> ranks, std::mt19937_64* random) {
   const auto below = [&](uint64_t n) { return static_cast<uint32_t>((*random)() % n); };
   if (below(2) == 0) std::shuffle(ranks.begin(), ranks.end(), *random);

@@ -13,6 +13,10 @@ namespace reshard {
 // for each node.
 std::string EvenTopology(const std::vector<uint32_t>& ranks, uint32_t gpus_per_node);
 
+// Domains of hosts with one GPU each, ranks in their order from 0; per rank what its NIC carries in
+// GB/s, "" for none.
+std::string DomainTopology(const std::vector<std::vector<std::string>>& nics_of_domains);
+
 // Nodes of random sizes with or without NVLink, shared NICs, other bandwidths, ranks in any order.
 std::string RandomTopology(std::vector<uint32_t> ranks, std::mt19937_64* random);
 

@@ -51,6 +51,29 @@ struct Checker {
     return schedule.tree_members[tree.first_member + position];
   }
 
+  // Of position p > 0.
+  static uint32_t Parent(const PlanTree& tree, uint32_t p) {
+    switch (tree.kind) {
+      case PlanTreeKind::kChain:
+        return p - 1;
+      case PlanTreeKind::kBinary:
+        return (p - 1) / 2;
+      case PlanTreeKind::kStar:
+        return 0;
+      case PlanTreeKind::kStemBinary:
+        return p == 1 ? 0 : p / 2;
+      case PlanTreeKind::kStemStar:
+        return p == 1 ? 0 : 1;
+    }
+    return 0;
+  }
+  static bool IsLeaf(const PlanTree& tree, uint32_t position) {
+    for (uint32_t p = 1; p < tree.member_count; ++p) {
+      if (Parent(tree, p) == position) return false;
+    }
+    return true;
+  }
+
   bool MayCut(uint32_t cls, int64_t at) const {
     const TransferClass& facts = job.transfers.classes[cls];
     int64_t begin = 0;
@@ -122,7 +145,18 @@ struct Checker {
         delivered.erase({cls, domain});
       }
     }
-    Require(delivered.empty(), "delivery: to a domain that needs nothing");
+    // Who gets bytes that nobody near needs is there to pass them on.
+    for (const PlanTree& tree : schedule.trees) {
+      const PlanStream& stream = StreamOf(tree);
+      for (uint32_t p = 0; p < tree.member_count; ++p) {
+        if (!IsLeaf(tree, p)) continue;
+        for (uint32_t i = 0; i < stream.piece_count; ++i) {
+          const uint32_t cls = schedule.pieces[stream.first_piece + i].cls;
+          Require(delivered.count({cls, DomainOf(Member(tree, p))}) == 0,
+                  "delivery: to a domain that needs nothing");
+        }
+      }
+    }
   }
 
   void CheckTrees() {
@@ -135,8 +169,10 @@ struct Checker {
       }
       Require(tree.member_count > 0 && domains.size() == tree.member_count, "tree-shape");
       Require(!StreamOf(tree).local || tree.member_count == 1, "locality: members");
-      // A local class has a holder in the lander's domain, any other has none.
+      // A local class has a holder in the lander's domain; any other has none, but that the head may
+      // get it inside its domain.
       const PlanStream& stream = StreamOf(tree);
+      if (!stream.local) domains.erase(DomainOf(Member(tree, 0)));
       for (uint32_t i = 0; i < stream.piece_count; ++i) {
         const uint32_t cls = schedule.pieces[stream.first_piece + i].cls;
         bool near = false;
@@ -160,6 +196,9 @@ struct Checker {
       slices[{inject.tree, inject.round}].push_back(&inject);
       CheckStreamRange(StreamOf(tree), inject.begin, inject.begin + inject.extent, inject.source);
       Require((inject.source == Member(tree, 0)) == StreamOf(tree).local, "locality: source");
+      const bool same_domain = DomainOf(inject.source) == DomainOf(Member(tree, 0));
+      Require(!same_domain || StreamOf(tree).local || tree.member_count > 1, "locality: hand-over");
+      Require(same_domain || HasNic(inject.source), "a source without a NIC");
       Require(!Excluded(inject.source), "an excluded rank sends");
     }
     for (size_t t = 0; t < covered.size(); ++t) {
@@ -202,7 +241,7 @@ struct Checker {
       const PlanTree& tree = schedule.trees[where.first];
       std::vector<uint32_t> rounds;  // by position
       for (uint32_t p = 0; p < tree.member_count; ++p) {
-        const uint32_t parent = tree.kind == PlanTreeKind::kChain ? p - 1 : (p - 1) / 2;
+        const uint32_t parent = p == 0 ? 0 : Parent(tree, p);
         rounds.push_back(p == 0 ? where.second : rounds[parent] + 1);
         loads[{Member(tree, p), rounds[p]}].received += aligned(bytes);
         if (p > 0) message(rounds[p], Member(tree, parent), Member(tree, p));

@@ -109,12 +109,12 @@ class Builder {
 
   // A stream with one tree.
   void Stream(int64_t bytes, bool local, const std::vector<PlanPiece>& pieces,
-              const std::vector<Rank>& members) {
+              const std::vector<Rank>& members, PlanTreeKind kind = PlanTreeKind::kChain) {
     const auto stream = static_cast<uint32_t>(plan_.streams.size());
     plan_.streams.push_back({static_cast<uint32_t>(plan_.pieces.size()),
                              static_cast<uint32_t>(pieces.size()), bytes, local});
     plan_.pieces.insert(plan_.pieces.end(), pieces.begin(), pieces.end());
-    plan_.trees.push_back({stream, PlanTreeKind::kChain,
+    plan_.trees.push_back({stream, kind,
                            static_cast<uint32_t>(plan_.tree_members.size()),
                            static_cast<uint32_t>(members.size())});
     plan_.tree_members.insert(plan_.tree_members.end(), members.begin(), members.end());
@@ -323,6 +323,41 @@ Plan BinaryPlan() {
   return plan;
 }
 
+Plan CarriedPlan() {
+  Builder b(41);
+  b.Domain("train0", {0, 1});
+  b.Domain("infer0", {2, 3});
+  b.Domain("infer1", {4, 5});
+  b.Domain("infer2", {6, 7});
+  const RankList needers = {2, 3, 4, 5, 6, 7};
+  const uint32_t w = b.Matrix(DType::kBf16, 32, 64);
+  const uint32_t held = b.Param(PlanSide::kSource, "w", {32, 64}, DType::kBf16, 4096, {0});
+  b.Place(w, held, 0, {{0, 32, 128, 0}, {0, 64, 2, 0}});
+  const uint32_t needed =
+      b.Param(PlanSide::kDestination, "model.w", {32, 64}, DType::kBf16, 4096, needers);
+  b.Place(w, needed, 0, {{0, 32, 128, 0}, {0, 64, 2, 0}});
+  const uint32_t all = b.Class({0}, needers, 4096, w, {{0, 32}, {0, 64}});
+  b.Stream(4096, false, {{all, 0, 4096}}, {1, 2, 5, 6}, PlanTreeKind::kStemBinary);
+  b.AddRank(0, 0, 1024, {{0, 0, 0, 1024}, {1, 0, 1024, 1024}, {2, 0, 2048, 1024}, {3, 0, 3072, 1024}});
+  for (Rank r = 1; r < 8; ++r) {
+    b.AddRank(r, r == 1 || r == 2 || r == 5 || r == 6 ? 1024 : 0, 0, {});
+  }
+  // Round 0 takes the scale-up fabric only, in round 1 rank 1 sends to 2, in the others 2 sends two
+  // slices.
+  const PlanTotals totals = {.source_bytes = 4096,
+                             .destination_bytes = 24576,
+                             .network_bytes = 12288,
+                             .scaleup_bytes = 16384,
+                             .local_bytes = 12288,
+                             .messages = 12,
+                             .max_staging_bytes = 3072,
+                             .rounds = 6,
+                             .predicted_ns = 1024 + 4 * 2048,
+                             .bound_ns = 2048};
+  return b.Finish(totals, {{PlanCutKind::kIngress, {1}, 4096, 2'000'000'000},
+                           {PlanCutKind::kInjection, {0}, 4096, 2'000'000'000}});
+}
+
 std::vector<NamedPlan> SmallPlans() {
   std::vector<NamedPlan> plans;
   plans.push_back({"toy", ToyPlan()});
@@ -330,6 +365,7 @@ std::vector<NamedPlan> SmallPlans() {
   plans.push_back({"binary", BinaryPlan()});
   plans.push_back({"expert", ExpertPlan()});
   plans.push_back({"colocated", ColocatedPlan()});
+  plans.push_back({"carried", CarriedPlan()});
   return plans;
 }
 

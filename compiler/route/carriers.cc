@@ -1,0 +1,280 @@
+#include "compiler/route/carriers.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "compiler/route/deal.h"
+#include "compiler/route/trees.h"
+#include "compiler/route/water_fill.h"
+
+namespace reshard {
+namespace {
+
+// NICs of holders send up to this part more than the least level that all NICs together reach: less
+// to hand over, and fewer streams.
+constexpr int64_t kOwnFirst = 1000;
+
+// What one set of ranks holds, over all network streams.
+struct Supply {
+  struct Item {
+    uint32_t stream = 0;
+    uint32_t range = 0;  // of the stream's bytes
+  };
+  std::vector<Item> items;
+  int64_t bytes = 0;
+  std::vector<OutletId> own;                     // of holders, rising
+  std::vector<std::pair<OutletId, Rank>> others;  // carriers, one for each outlet, rising
+};
+
+class CarrierFinder {
+ public:
+  CarrierFinder(const StreamInputs& in, bool pool, std::vector<DraftStream>* streams)
+      : in_(in), pool_(pool), streams_(*streams), sent_(*in.ports) {}
+
+  void Run() {
+    FindSupplies();
+    const bool any = std::any_of(supplies_.begin(), supplies_.end(),
+                                 [](const auto& entry) { return !entry.second.others.empty(); });
+    if (!any) return;
+    ChargeRelays();
+    Fill();
+    size_t next = 0;
+    for (const auto& [holders, supply] : supplies_) Deal(supply, carried_[next++]);
+    Split();
+    if (!landed_.empty()) TakeFromLocal();
+  }
+
+ private:
+  // Per outlet of Supply::others, in order.
+  using Carried = std::vector<int64_t>;
+
+  void FindSupplies();
+  void FindOutlets(RankSetId holders, Supply* supply);
+  void ChargeRelays();
+  void Fill();
+  void Deal(const Supply& supply, const Carried& carried);
+  void Split();
+  DraftStream CarriedStream(const DraftStream& whole, Rank carrier,
+                            std::vector<ClassRange> ranges);
+  void TakeFromLocal();
+  bool Needs(DomainId domain, ClassId cls) const {
+    const RanksByDomain& needers = (*in_.facts)[in_.transfers->classes[cls].needers].all;
+    return needers.Find(domain) != needers.domains.size();
+  }
+  DomainId DomainOf(Rank rank) const {
+    return in_.topology->sites[in_.ports->site(rank)].domain;
+  }
+
+  const StreamInputs& in_;
+  const bool pool_;
+  std::vector<DraftStream>& streams_;
+  PortBytes sent_;
+  std::map<RankSetId, Supply> supplies_;
+  std::vector<Carried> carried_;  // per supply, in order
+  // By (stream, carrier); kNone carries nothing.
+  std::map<std::pair<uint32_t, Rank>, std::vector<ClassRange>> parts_;
+  std::map<std::pair<DomainId, ClassId>, std::vector<ClassRange>> landed_;
+};
+
+void CarrierFinder::FindSupplies() {
+  for (uint32_t s = 0; s < streams_.size(); ++s) {
+    if (streams_[s].local) continue;
+    for (uint32_t i = 0; i < streams_[s].bytes.size(); ++i) {
+      const ClassRange& range = streams_[s].bytes[i];
+      const RankSetId holders = in_.transfers->classes[range.cls].holders;
+      const auto [entry, is_new] = supplies_.try_emplace(holders);
+      if (is_new) FindOutlets(holders, &entry->second);
+      entry->second.items.push_back({s, i});
+      entry->second.bytes += range.extent;
+    }
+  }
+}
+
+void CarrierFinder::FindOutlets(RankSetId holders, Supply* supply) {
+  const RankSetFacts& facts = (*in_.facts)[holders];
+  for (const Rank rank : facts.networked) supply->own.push_back(in_.ports->outlet_of_rank(rank));
+  std::sort(supply->own.begin(), supply->own.end());
+  supply->own.erase(std::unique(supply->own.begin(), supply->own.end()), supply->own.end());
+  if (!pool_ && !supply->own.empty()) return;
+  for (const DomainId domain : facts.active.domains) {
+    for (const Rank rank : in_.topology->domains[domain].ranks) {
+      const OutletId outlet = in_.ports->outlet_of_rank(rank);
+      if (outlet == kNone) continue;
+      if (std::binary_search(supply->own.begin(), supply->own.end(), outlet)) continue;
+      supply->others.emplace_back(outlet, rank);
+    }
+  }
+  std::sort(supply->others.begin(), supply->others.end());
+  const auto same = [](const auto& a, const auto& b) { return a.first == b.first; };
+  supply->others.erase(std::unique(supply->others.begin(), supply->others.end(), same),
+                       supply->others.end());
+}
+
+// All landers but one of each stream pass it on; which one does not is not known yet.
+void CarrierFinder::ChargeRelays() {
+  for (const DraftStream& stream : streams_) {
+    if (stream.local) continue;
+    const auto count = static_cast<int64_t>(stream.landers.size());
+    for (const Rank lander : stream.landers) {
+      sent_.Add(in_.ports->outlet_of_rank(lander), Portion(stream.total_bytes, count - 1, count));
+    }
+  }
+}
+
+// Holders' own NICs first, up to the level that is reached when all NICs of their domains send.
+void CarrierFinder::Fill() {
+  std::vector<Flow> flows;
+  for (const auto& [holders, supply] : supplies_) {
+    Flow& flow = flows.emplace_back();
+    flow.bytes = supply.bytes;
+    flow.outlets = supply.own;
+    for (const auto& [outlet, rank] : supply.others) flow.outlets.push_back(outlet);
+    std::sort(flow.outlets.begin(), flow.outlets.end());
+  }
+  PortBytes least = sent_;
+  std::vector<Flow> pooled = flows;
+  WaterFill(*in_.ports, &pooled, &least);
+  const int64_t level = least.MaxLevel() + least.MaxLevel() / kOwnFirst;
+  PortBytes sent = sent_;
+  std::vector<Flow> rest = flows;
+  std::vector<Flow> own(flows.size());
+  size_t next = 0;
+  for (const auto& [holders, supply] : supplies_) {
+    Flow& flow = own[next];
+    flow.outlets = supply.own;
+    for (const OutletId outlet : supply.own) {
+      const int64_t room_ps = level - sent.Level(outlet);
+      if (room_ps > 0) flow.bytes += BytesIn(room_ps, in_.ports->outlet(outlet).bytes_per_s);
+    }
+    flow.bytes = supply.others.empty() ? supply.bytes : std::min(flow.bytes, supply.bytes);
+    if (!flow.outlets.empty()) FillFlow(*in_.ports, &flow, &sent);
+    rest[next++].bytes -= flow.bytes;
+  }
+  WaterFill(*in_.ports, &rest, &sent);
+  next = 0;
+  for (const auto& [holders, supply] : supplies_) {
+    const Flow& flow = rest[next++];
+    Carried& carried = carried_.emplace_back();
+    for (const auto& [outlet, rank] : supply.others) {
+      const auto at = std::lower_bound(flow.outlets.begin(), flow.outlets.end(), outlet);
+      carried.push_back(flow.parts[static_cast<size_t>(at - flow.outlets.begin())]);
+    }
+  }
+}
+
+void CarrierFinder::Deal(const Supply& supply, const Carried& carried) {
+  std::vector<int64_t> item_bytes, part_bytes;
+  for (const Supply::Item& item : supply.items) {
+    item_bytes.push_back(streams_[item.stream].bytes[item.range].extent);
+  }
+  int64_t own_bytes = supply.bytes;
+  for (const int64_t bytes : carried) own_bytes -= bytes;
+  std::vector<Rank> ranks;
+  if (!supply.own.empty()) {
+    ranks.push_back(kNone);
+    part_bytes.push_back(own_bytes);
+  }
+  for (size_t i = 0; i < carried.size(); ++i) {
+    ranks.push_back(supply.others[i].second);
+    part_bytes.push_back(carried[i]);
+  }
+  const auto cut = [&](uint32_t item, int64_t at) {
+    const ClassRange& range = streams_[supply.items[item].stream].bytes[supply.items[item].range];
+    return std::max(in_.cuts->Floor(range.cls, range.begin + at) - range.begin, int64_t{0});
+  };
+  for (const reshard::Deal& deal : DealOut(item_bytes, part_bytes, kMinSplitBytes, cut)) {
+    const Supply::Item& item = supply.items[deal.item];
+    const ClassRange& range = streams_[item.stream].bytes[item.range];
+    parts_[{item.stream, ranks[deal.part]}].push_back(
+        {range.cls, range.begin + deal.begin, deal.extent});
+  }
+}
+
+DraftStream CarrierFinder::CarriedStream(const DraftStream& whole, Rank carrier,
+                                         std::vector<ClassRange> ranges) {
+  DraftStream part;
+  part.domains = whole.domains;
+  part.landers = whole.landers;
+  part.carrier = carrier;
+  part.bytes = std::move(ranges);
+  for (const ClassRange& range : part.bytes) part.total_bytes += range.extent;
+  if (carrier == kNone) return part;
+  const DomainId domain = DomainOf(carrier);
+  for (const ClassRange& range : part.bytes) {
+    if (!Needs(domain, range.cls)) continue;
+    part.carrier_lands = true;
+    landed_[{domain, range.cls}].push_back(range);
+  }
+  return part;
+}
+
+void CarrierFinder::Split() {
+  std::vector<DraftStream> result;
+  auto part = parts_.begin();
+  for (uint32_t s = 0; s < streams_.size(); ++s) {
+    if (streams_[s].local) {
+      result.push_back(std::move(streams_[s]));
+      continue;
+    }
+    // What has no carrier comes first.
+    const auto own = parts_.find({s, kNone});
+    if (own != parts_.end()) {
+      result.push_back(CarriedStream(streams_[s], kNone, std::move(own->second)));
+    }
+    for (; part != parts_.end() && part->first.first == s; ++part) {
+      const Rank carrier = part->first.second;
+      if (carrier == kNone) continue;
+      result.push_back(CarriedStream(streams_[s], carrier, std::move(part->second)));
+    }
+  }
+  streams_ = std::move(result);
+}
+
+// Both lists rise and do not overlap among themselves.
+std::vector<ClassRange> Without(const ClassRange& range, const std::vector<ClassRange>& taken) {
+  std::vector<ClassRange> left;
+  int64_t begin = range.begin;
+  const int64_t end = range.begin + range.extent;
+  for (const ClassRange& part : taken) {
+    const int64_t from = std::max(part.begin, begin);
+    const int64_t to = std::min(part.begin + part.extent, end);
+    if (from >= to) continue;
+    if (from > begin) left.push_back({range.cls, begin, from - begin});
+    begin = to;
+  }
+  if (begin < end) left.push_back({range.cls, begin, end - begin});
+  return left;
+}
+
+void CarrierFinder::TakeFromLocal() {
+  for (auto& [where, ranges] : landed_) {
+    std::sort(ranges.begin(), ranges.end(),
+              [](const ClassRange& a, const ClassRange& b) { return a.begin < b.begin; });
+  }
+  for (DraftStream& stream : streams_) {
+    if (!stream.local) continue;
+    std::vector<ClassRange> left;
+    stream.total_bytes = 0;
+    for (const ClassRange& range : stream.bytes) {
+      const auto taken = landed_.find({stream.domains[0], range.cls});
+      if (taken == landed_.end()) {
+        left.push_back(range);
+      } else {
+        for (const ClassRange& rest : Without(range, taken->second)) left.push_back(rest);
+      }
+    }
+    stream.bytes = std::move(left);
+    for (const ClassRange& range : stream.bytes) stream.total_bytes += range.extent;
+  }
+  std::erase_if(streams_, [](const DraftStream& stream) { return stream.bytes.empty(); });
+}
+
+}  // namespace
+
+void AddCarriers(const StreamInputs& inputs, bool pool, std::vector<DraftStream>* streams) {
+  CarrierFinder(inputs, pool, streams).Run();
+}
+
+}  // namespace reshard
