@@ -7,6 +7,7 @@
 
 #include "compiler/diag/diagnostics.h"
 #include "compiler/judge.h"
+#include "compiler/route/hubs.h"
 #include "compiler/route/merge_direct.h"
 #include "compiler/route/ports.h"
 #include "compiler/route/round_cost.h"
@@ -144,6 +145,8 @@ class CandidateSearch {
       TryDirect();
       if (chains) TrySlowApart();
       if (chains) TryHeads();
+      TryHubs(CandidateKind::kHubs);
+      TryHubs(CandidateKind::kRelays);
       TrySmallSlices();
     }
     tried_[best_].kept = true;
@@ -287,6 +290,27 @@ class CandidateSearch {
       Routing routing;
       if (Route(options, &routing)) Judge(CandidateKind::kChains, in_.options, std::move(routing));
     }
+  }
+
+  // Stars fill in two rounds, and everybody sends what it receives. Relays help where senders are
+  // busier than the bound asks for, and others have less to do.
+  void TryHubs(CandidateKind kind) {
+    if (IsDone() || best().kind == CandidateKind::kDirect) return;
+    if (most_heads_ < 2 || most_heads_ > kMostHubs) return;
+    const int64_t busiest_ns = BusiestPortNs(*in_.topology, routing_, true);
+    const bool relays = kind == CandidateKind::kRelays;
+    const bool can_fill = int64_t{best().depth} > 2 &&
+                          (int64_t{best().depth} - 2) * kWorthFilling >= int64_t{best().rounds};
+    if (busiest_ns <= NeededNs() && (relays || !can_fill)) return;
+    RouteOptions options;
+    options.strategy = Strategy::kHubs;
+    options.pool = pool_;
+    options.idle_relays = relays;
+    Routing routing;
+    if (!Route(options, &routing)) return;
+    const int64_t new_ns = BusiestPortNs(*in_.topology, routing, true);
+    if (relays && new_ns >= busiest_ns - busiest_ns / kWorthReplacing) return;
+    Judge(kind, in_.options, std::move(routing));
   }
 
   // A port is busier than the bound asks for, which fewer heads may spare.

@@ -155,6 +155,58 @@ TEST_CASE("all NICs of the sources' domains send where the holders' own are too 
   }
 }
 
+// Three domains send each other what they hold, and some of it to a fourth; all that they can send
+// and receive. A fifth one needs nothing.
+TEST_CASE("an idle domain relays where holders and needers have no more to send") {
+  constexpr int64_t kGb = 1'000'000'000;
+  Job job;
+  for (const int64_t rate : {kGb, kGb, kGb, 2 * kGb, 4 * kGb}) job.AddDomain(1, rate);
+  for (Rank rank = 0; rank < 3; ++rank) {
+    RankList others = {0, 1, 2};
+    std::erase(others, rank);
+    job.AddClass({rank}, others, {kGb});
+    job.AddClass({rank}, {3}, {kGb});
+  }
+  const Found found = Find(job, {});
+  const auto kept = std::find_if(found.tried.begin(), found.tried.end(),
+                                 [](const Candidate& candidate) { return candidate.kept; });
+  REQUIRE(kept != found.tried.end());
+  CHECK(kept->kind == CandidateKind::kRelays);
+  CHECK(kept->bound_ns == 2'000'000'000);
+  CHECK(found.tried[0].busiest_port_ns > 2'900'000'000);
+  CHECK(kept->busiest_port_ns < 2'100'000'000);
+  CHECK(kept->simulated_ns < 2'200'000'000);
+  CHECK(std::count(found.schedule.tree_members.begin(), found.schedule.tree_members.end(), 4) > 0);
+  CHECK(testing::CheckSchedule(job, {}, found.schedule) == "");
+}
+
+TEST_CASE("hubs: each lander gets an equal part from the sources and sends it to the others") {
+  Job job;
+  for (int i = 0; i < 5; ++i) job.AddDomain(1, 50'000'000'000);
+  job.AddClass({0}, {1, 2, 3, 4}, {1 << 28});
+  Routing routing;
+  Diagnostics diags;
+  RouteOptions options;
+  options.strategy = Strategy::kHubs;
+  REQUIRE(BuildRouting(job.table, job.transfers, job.topology, options, &diags, &routing));
+  REQUIRE(routing.streams.size() == 4);
+  std::set<Rank> hubs;
+  for (const RoutedStream& stream : routing.streams) {
+    REQUIRE(stream.trees.size() == 1);
+    CHECK(stream.trees[0].kind == PlanTreeKind::kStar);
+    CHECK(stream.trees[0].landers.size() == 4);
+    CHECK(hubs.insert(stream.trees[0].landers[0]).second);
+  }
+  for (NicId nic = 1; nic < 5; ++nic) {
+    CHECK(routing.loads[nic].send_bytes == 3 << 26);
+    CHECK(routing.loads[nic].receive_bytes == 1 << 28);
+  }
+  CHECK(routing.loads[0].send_bytes == 1 << 28);
+  Schedule schedule;
+  REQUIRE(BuildSchedule(job.transfers, job.topology, routing, {}, &diags, &schedule));
+  CHECK(testing::CheckSchedule(job, {}, schedule) == "");
+}
+
 TEST_CASE("peers are counted in both directions, each once") {
   Job job;
   for (int i = 0; i < 4; ++i) job.AddDomain(1, 50'000'000'000);

@@ -6,6 +6,7 @@
 #include "compiler/route/carriers.h"
 #include "compiler/route/class_cuts.h"
 #include "compiler/route/demands.h"
+#include "compiler/route/hubs.h"
 #include "compiler/route/ports.h"
 #include "compiler/route/rank_set_facts.h"
 #include "compiler/route/sources.h"
@@ -87,6 +88,7 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   RouteOptions chosen = options;
   chosen.strategy = FirstStrategy(options, ports, drafts);
   if (chosen.strategy == Strategy::kTwoTrees) SplitForTwoTrees(transfers, cuts, &drafts);
+  if (chosen.strategy == Strategy::kHubs) SplitForHubs(stream_inputs, options.idle_relays, &drafts);
   const TreeInputs tree_inputs{&transfers, &topology, &ports, &facts, &drafts};
   StreamTrees trees = BuildTrees(tree_inputs, chosen);
   PortBytes sent(ports);

@@ -37,8 +37,8 @@ struct SourceRange {
 };
 
 // landers by position; landers[0] is the head. Who feeds whom: TreeParent (runtime/plan/program.h).
-// The head may be a carrier: a rank of a domain that holds the bytes, which gets them inside the
-// domain and sends them on.
+// Members before the landers only pass on: a carrier, which gets the bytes inside a domain that holds
+// them, and a hub in a domain that does not need them.
 struct RoutedTree {
   PlanTreeKind kind = PlanTreeKind::kChain;
   std::vector<Rank> landers;
@@ -47,7 +47,7 @@ struct RoutedTree {
 
 struct RoutedStream {
   std::vector<DomainId> domains;  // rising: all that get these bytes over the network
-  std::vector<RoutedTree> trees;  // together their landers but carriers are one rank of each domain
+  std::vector<RoutedTree> trees;  // together one lander of each domain, and what passes on to them
   std::vector<ClassRange> bytes;  // covers each byte once; what one source can send is adjacent
   bool local = false;
 };
@@ -81,6 +81,8 @@ struct RouteOptions {
   bool slow_apart = false;
   // All NICs of the domains that hold something send, also those of ranks that do not hold it.
   bool pool = false;
+  // With hubs: ranks of domains that do not need a stream pass it on, too, where landers are busier.
+  bool idle_relays = false;
 };
 
 // Errors: no-place (a rank of a layout that the topology does not place), no-nic (a domain that

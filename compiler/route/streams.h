@@ -36,6 +36,8 @@ struct DraftStream {
   // kNone: sources send to a lander.
   Rank carrier = kNone;
   bool carrier_lands = false;  // needers of the carrier's domain copy from it
+  // The rank that sends the stream to all landers, one of them or not (hubs.h). kNone: another tree.
+  Rank hub = kNone;
 };
 
 // Splits shorter than this are not worth a message of their own.

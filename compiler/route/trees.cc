@@ -118,6 +118,24 @@ StreamTrees TwoTrees(const TreeInputs& in) {
   return trees;
 }
 
+// From each hub to the landers that are not the hub. Streams without a hub are chains.
+StreamTrees Stars(const TreeInputs& in) {
+  StreamTrees trees = ChainsOfLength(in, std::vector<size_t>(in.streams->size(), 1), false);
+  for (size_t s = 0; s < in.streams->size(); ++s) {
+    const DraftStream& stream = (*in.streams)[s];
+    if (stream.hub == kNone) continue;
+    BareTree tree;
+    if (stream.carrier != kNone) tree.landers.push_back(stream.carrier);
+    tree.landers.push_back(stream.hub);
+    for (const Rank lander : stream.landers) {
+      if (lander != stream.hub) tree.landers.push_back(lander);
+    }
+    tree.kind = stream.carrier != kNone ? PlanTreeKind::kStemStar : PlanTreeKind::kStar;
+    trees[s] = {std::move(tree)};
+  }
+  return trees;
+}
+
 // What groups pass over their uplinks.
 class UplinkLoads {
  public:
@@ -294,6 +312,7 @@ void AddRelays(const TreeInputs& inputs, const StreamTrees& trees, PortBytes* se
 
 StreamTrees BuildTrees(const TreeInputs& inputs, const RouteOptions& options) {
   if (options.strategy == Strategy::kTwoTrees) return TwoTrees(inputs);
+  if (options.strategy == Strategy::kHubs) return Stars(inputs);
   const bool direct = options.strategy == Strategy::kDirect;
   if (options.heads == 0 && !direct) return ChainChooser(inputs, options.slow_apart).Choose();
   std::vector<size_t> counts;

@@ -3,7 +3,7 @@
 // Chains: more of them are shorter and fill sooner, but each needs the stream's bytes from the
 // sources again. Two trees: each half of a stream takes a binary tree of its own over the same
 // landers; who passes on in one tree is a leaf of the other, so that every lander sends about what it
-// receives, and both are only log2 deep.
+// receives, and both are only log2 deep. Stars: one rank sends its part of a stream to all (hubs.h).
 #ifndef RESHARD_COMPILER_ROUTE_TREES_H_
 #define RESHARD_COMPILER_ROUTE_TREES_H_
 
@@ -46,8 +46,8 @@ struct BareTree {
 // Trees of different streams avoid having two ranks follow each other twice.
 using StreamTrees = std::vector<std::vector<BareTree>>;
 
-// `options` with a strategy of two trees asks for streams that SplitForTwoTrees made. Without heads,
-// as many chains as come out best by an estimate.
+// `options` with a strategy of two trees or hubs asks for streams that were split for it. Without
+// heads, as many chains as come out best by an estimate.
 StreamTrees BuildTrees(const TreeInputs& inputs, const RouteOptions& options);
 
 // Adds what landers forward.
