@@ -85,6 +85,9 @@ void PrintJson(const PlanFile& file, const VerifyReport& report, const InputsRep
   const PlanSummary summary = Summarize(plan);
   json["binding_cut"] = summary.binding_cut;
   json["busiest_ns"] = summary.busiest_ns;
+  if (summary.relay_bound_ns > 0) {
+    json["bound_if_only_holders_and_needers_relay_ns"] = summary.relay_bound_ns;
+  }
   if (inputs != nullptr) json["inputs_compared"] = inputs->Coverage();
   json["violations"] = ViolationsJson(report, inputs);
   out << json.dump(2, ' ', true, nlohmann::ordered_json::error_handler_t::replace) << "\n";
@@ -103,6 +106,7 @@ void PrintText(const PlanFile& file, const InputsReport* inputs, std::ostream& o
     out << ", bound " << FormatNanoseconds(totals.bound_ns) << " (" << summary.binding_cut
         << "), ratio " << FormatRatio(summary.ratio) << ", balance "
         << FormatRatio(summary.balance);
+    if (summary.relay_bound_ns > 0) out << "\nrelays " << RelayBoundText(summary);
   }
   out << "\n";
   if (inputs != nullptr) out << "equal to the inputs: " << inputs->Coverage() << " compared\n";

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/plan_tools/conditional_bound.h"
 #include "compiler/plan_tools/describe_cut.h"
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/loads.h"
@@ -59,6 +60,7 @@ PlanSummary Summarize(const Plan& plan) {
     if (domain.needed_bytes > 0) ++summary.domains_fed;
   }
   if (!plan.cuts.empty()) summary.binding_cut = DescribeCut(plan, plan.cuts.front());
+  summary.relay_bound_ns = RelayBoundOf(plan);
   const PlanTotals& totals = plan.header.totals;
   if (totals.bound_ns > 0) {
     const auto bound_ns = static_cast<double>(totals.bound_ns);
@@ -71,6 +73,11 @@ PlanSummary Summarize(const Plan& plan) {
         busiest_ns * static_cast<double>(cut.bytes_per_s) / (static_cast<double>(cut.bytes) * 1e9);
   }
   return summary;
+}
+
+std::string RelayBoundText(const PlanSummary& summary) {
+  return "at least " + FormatNanoseconds(summary.relay_bound_ns) +
+         " if only domains that hold or need bytes pass them on";
 }
 
 void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,
@@ -104,6 +111,7 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
                                     "), ratio " + FormatRatio(summary.ratio) + ", balance " +
                                     FormatRatio(summary.balance));
   }
+  if (summary.relay_bound_ns > 0) pairs.emplace_back("relays", RelayBoundText(summary));
   pairs.emplace_back("staging", FormatBinary(totals.max_staging_bytes) + " on the busiest rank");
   pairs.emplace_back("plan", FormatBytes(plan_bytes));
   PrintPairs(style, pairs, 12, out);
@@ -131,6 +139,9 @@ void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
   json->Field("predicted_ns", totals.predicted_ns);
   json->Field("bound_ns", totals.bound_ns);
   json->Field("binding_cut", summary.binding_cut);
+  if (summary.relay_bound_ns > 0) {
+    json->Field("bound_if_only_holders_and_needers_relay_ns", summary.relay_bound_ns);
+  }
   json->Field("busiest_ns", summary.busiest_ns);
   json->Field("max_staging_bytes", totals.max_staging_bytes);
   json->Field("plan_bytes", plan_bytes);

@@ -25,12 +25,16 @@ struct PlanSummary {
   int64_t domains_fed = 0;           // domains that get bytes over the network
   int64_t needed_network_bytes = 0;  // each byte once into each domain that needs and lacks it
   std::string binding_cut;           // in words; empty when nothing crosses the network
+  int64_t relay_bound_ns = 0;        // if only holders and needers relay; 0: no more than the bound
   double ratio = 0;                  // predicted time / bound; 0 when there is no bound
   int64_t busiest_ns = 0;            // what the bytes of the busiest NIC, or way to one, take alone
   double balance = 0;                // that / bound; 0 when there is no bound
 };
 
 PlanSummary Summarize(const Plan& plan);
+
+// The bound with its assumption, where there is one.
+std::string RelayBoundText(const PlanSummary& summary);
 
 // The lines that `compile` and `show` open with.
 void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_bytes,
