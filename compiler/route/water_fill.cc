@@ -9,7 +9,9 @@ namespace {
 
 __extension__ typedef __int128 Wide;
 
-constexpr int kMaxPasses = 60;
+constexpr int kMaxPasses = 240;
+// The busiest outlet is this part above what cannot be less: close enough.
+constexpr int64_t kClosed = 10'000;
 constexpr Wide kPicosecondsPerSecond = 1'000'000'000'000;
 
 // Bytes that changed their outlet.
@@ -18,6 +20,62 @@ int64_t Moved(const std::vector<int64_t>& before, const std::vector<int64_t>& af
   for (size_t i = 0; i < before.size(); ++i) moved += std::max<int64_t>(0, after[i] - before[i]);
   return moved;
 }
+
+// A lower bound of the busiest level, whatever the assignment: for the outlets above some level, what
+// can leave through none but these, and what leaves through them anyway, over what they carry.
+class Certificate {
+ public:
+  // `sent` holds other traffic only.
+  Certificate(const Ports& ports, const std::vector<Flow>& flows, const PortBytes& sent)
+      : ports_(ports), flows_(flows), place_(ports.outlet_count(), kNone) {
+    for (const Flow& flow : flows) {
+      outlets_.insert(outlets_.end(), flow.outlets.begin(), flow.outlets.end());
+    }
+    std::sort(outlets_.begin(), outlets_.end());
+    outlets_.erase(std::unique(outlets_.begin(), outlets_.end()), outlets_.end());
+    for (const OutletId outlet : outlets_) {
+      other_water_.push_back(Wide{sent.Level(outlet)} * ports.outlet(outlet).bytes_per_s);
+    }
+  }
+
+  // Of the busiest outlet. `sent` holds the flows, too.
+  int64_t Level(const PortBytes& sent) const {
+    int64_t level = 0;
+    for (const OutletId outlet : outlets_) level = std::max(level, sent.Level(outlet));
+    return level;
+  }
+
+  bool IsClosed(const PortBytes& sent) {
+    std::vector<std::pair<int64_t, uint32_t>> order;  // level, index
+    for (uint32_t i = 0; i < outlets_.size(); ++i) {
+      order.emplace_back(-sent.Level(outlets_[i]), i);
+    }
+    std::sort(order.begin(), order.end());
+    for (uint32_t k = 0; k < order.size(); ++k) place_[outlets_[order[k].second]] = k;
+    std::vector<Wide> forced(order.size(), 0);  // by the last outlet of a flow
+    for (const Flow& flow : flows_) {
+      uint32_t last = 0;
+      for (const OutletId outlet : flow.outlets) last = std::max(last, place_[outlet]);
+      forced[last] += Wide{flow.bytes} * kPicosecondsPerSecond;
+    }
+    Wide water = 0, rate = 0;
+    int64_t least = 0;
+    for (uint32_t k = 0; k < order.size(); ++k) {
+      water += forced[k] + other_water_[order[k].second];
+      rate += ports_.outlet(outlets_[order[k].second]).bytes_per_s;
+      least = std::max(least, static_cast<int64_t>(water / rate));
+    }
+    const int64_t most = order.empty() ? 0 : -order[0].first;
+    return most <= least + least / kClosed + 1;
+  }
+
+ private:
+  const Ports& ports_;
+  const std::vector<Flow>& flows_;
+  std::vector<OutletId> outlets_;     // of all flows, rising
+  std::vector<Wide> other_water_;     // per outlet of these: level times rate
+  std::vector<uint32_t> place_;       // per outlet: among those sorted by level
+};
 
 }  // namespace
 
@@ -62,8 +120,10 @@ std::vector<uint32_t> FillingOrder(const std::vector<Flow>& flows) {
 
 void WaterFill(const Ports& ports, std::vector<Flow>* flows, PortBytes* sent) {
   const std::vector<uint32_t> order = FillingOrder(*flows);
+  Certificate certificate(ports, *flows, *sent);
   int64_t total = 0;
   for (const Flow& flow : *flows) total += flow.bytes;
+  int64_t level = INT64_MAX;
   std::vector<int64_t> before;
   for (int pass = 0; pass < kMaxPasses; ++pass) {
     int64_t moved = 0;
@@ -75,7 +135,11 @@ void WaterFill(const Ports& ports, std::vector<Flow>* flows, PortBytes* sent) {
       FillFlow(ports, &flow, sent);
       moved += Moved(before, flow.parts);
     }
-    if (moved <= total / 10'000) break;
+    if (moved == 0) break;
+    if (moved > total / 10'000) continue;
+    // Outlets that share ports may have no certificate: then as long as it helps.
+    const int64_t level_before = std::exchange(level, certificate.Level(*sent));
+    if (level >= level_before || certificate.IsClosed(*sent)) break;
   }
 }
 
