@@ -396,6 +396,38 @@ TEST_CASE("errors name the tensor and the ranks") {
   }
 }
 
+TEST_CASE("on rails sources send to landers of their own rail") {
+  Job job;
+  for (int i = 0; i < 4; ++i) job.AddDomain(4, kRate);
+  for (NicId nic = 0; nic < 16; ++nic) job.topology.nics[nic].rail = static_cast<int32_t>(nic % 4);
+  // Every destination rank needs bytes of its own, which all sources of one or of both domains hold.
+  const int64_t bytes = int64_t{64} << 20;
+  for (Rank i = 0; i < 4; ++i) {
+    job.AddClass(Strided(0, 8, 1), {8 + i, 12 + i}, {bytes});
+    job.AddClass(Strided(0, 4, 1), {8 + 3 - i, 12 + 3 - i}, {bytes});
+  }
+  const auto crossing = [&](bool rails) {
+    job.topology.rails = rails;
+    const Routing routing = Route(job);
+    int64_t bytes_between_rails = 0;
+    for (const RoutedStream& stream : routing.streams) {
+      for (const RoutedTree& tree : stream.trees) {
+        for (const SourceRange& source : tree.sources) {
+          if (source.source % 4 != tree.landers[0] % 4) bytes_between_rails += source.range.extent;
+        }
+      }
+    }
+    int64_t busiest = 0;
+    for (const PortLoad& load : routing.loads) busiest = std::max(busiest, load.send_bytes);
+    return std::pair(bytes_between_rails, busiest);
+  };
+  const auto [without, busiest_without] = crossing(false);
+  const auto [aligned, busiest] = crossing(true);
+  CHECK(without > bytes);
+  CHECK(aligned == 0);
+  CHECK(busiest == busiest_without);
+}
+
 TEST_CASE("cuts are cell boundaries or multiples of 16 bytes from a cell's start") {
   Job job;
   job.AddClass({0}, {1}, {10, 40, 16});

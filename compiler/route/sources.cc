@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "compiler/route/deal.h"
@@ -49,6 +50,9 @@ class SourceAssigner {
   void Run() {
     FindDemands();
     WaterFill(*in_.ports, &flows_, &sent_);
+    for (size_t d = 0; d < demands_.size() && in_.topology->rails; ++d) {
+      AlignRails(&demands_[d], &flows_[d]);
+    }
     // Dealing whole runs strays a little from the parts: flows that have more of a choice, dealt
     // later, are filled again around what the earlier ones came to.
     for (const uint32_t id : FillingOrder(flows_)) {
@@ -63,6 +67,8 @@ class SourceAssigner {
   RankList NetworkedIn(RankSetId holders, GroupId group) const;
   void AddDemand(RankSetId holders, GroupId group);
   Senders SendersOf(const HolderDemand& demand, const Flow& flow) const;
+  int32_t RailOf(Rank rank) const;
+  void AlignRails(HolderDemand* demand, Flow* flow) const;
   void DealFlow(const HolderDemand& demand, Flow* flow);
   std::vector<Deal> DealWants(const std::vector<int64_t>& item_bytes, const Flow& flow,
                               const std::function<int64_t(uint32_t, int64_t)>& cut) const;
@@ -118,13 +124,40 @@ void SourceAssigner::AddDemand(RankSetId holders, GroupId group) {
   outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
 }
 
+int32_t SourceAssigner::RailOf(Rank rank) const {
+  const std::vector<NicId>& nics = in_.topology->sites[in_.ports->site(rank)].nics;
+  return nics.empty() ? -1 : in_.topology->nics[nics[0]].rail;
+}
+
+// Bytes between rails take the spine. What outlets send is dealt in order to what heads want in order:
+// with both by rail a head gets from its own rail what that has for it. Loads stay as they are.
+void SourceAssigner::AlignRails(HolderDemand* demand, Flow* flow) const {
+  std::stable_sort(demand->wants.begin(), demand->wants.end(),
+                   [&](const HolderDemand::Want& a, const HolderDemand::Want& b) {
+                     return RailOf(streams_[a.stream].trees[a.tree].landers[0]) <
+                            RailOf(streams_[b.stream].trees[b.tree].landers[0]);
+                   });
+  std::map<OutletId, int32_t> rails;
+  for (const Rank rank : demand->senders) {
+    rails.try_emplace(in_.ports->outlet_of_rank(rank), RailOf(rank));
+  }
+  std::vector<std::tuple<int32_t, OutletId, int64_t>> order;
+  for (size_t i = 0; i < flow->outlets.size(); ++i) {
+    order.emplace_back(rails.at(flow->outlets[i]), flow->outlets[i], flow->parts[i]);
+  }
+  std::sort(order.begin(), order.end());
+  for (size_t i = 0; i < order.size(); ++i) {
+    std::tie(std::ignore, flow->outlets[i], flow->parts[i]) = order[i];
+  }
+}
+
 Senders SourceAssigner::SendersOf(const HolderDemand& demand, const Flow& flow) const {
   Senders senders;
   senders.by_outlet.resize(flow.outlets.size());
+  std::map<OutletId, size_t> index;
+  for (size_t i = 0; i < flow.outlets.size(); ++i) index[flow.outlets[i]] = i;
   for (const Rank rank : demand.senders) {
-    const OutletId outlet = in_.ports->outlet_of_rank(rank);
-    const auto at = std::lower_bound(flow.outlets.begin(), flow.outlets.end(), outlet);
-    senders.by_outlet[static_cast<size_t>(at - flow.outlets.begin())].push_back({rank, 0});
+    senders.by_outlet[index.at(in_.ports->outlet_of_rank(rank))].push_back({rank, 0});
   }
   return senders;
 }

@@ -15,7 +15,7 @@
 namespace reshard {
 
 struct Flow {
-  std::vector<OutletId> outlets;  // rising, unique, not empty
+  std::vector<OutletId> outlets;  // unique, not empty; ties go to the first
   int64_t bytes = 0;
   std::vector<int64_t> parts;  // per outlet, adding up to `bytes`; empty before the first filling
 };
