@@ -139,7 +139,8 @@ class CandidateSearch {
     }
     if (most_heads_ > 0) {
       // Near the bound chains gain nothing over two trees, and take far longer to make.
-      TryPooled();
+      const bool pooled = TryPooled(Strategy::kChains);
+      if (pooled && most_heads_ >= 3 && CanGainByFilling()) TryPooled(Strategy::kTwoTrees);
       const bool chains = !binary || !IsWithin(kNear);
       if (binary && chains && !pool_) TryChains();
       TryDirect();
@@ -176,15 +177,20 @@ class CandidateSearch {
   bool IsDone() const { return IsWithin(kGoodEnough) || work_ > kMostWork; }
 
   // Sources' NICs are busier than the bound asks for, and others of their domains can help.
-  void TryPooled() {
-    if (IsDone() || BusiestPortNs(*in_.topology, routing_, true) <= NeededNs()) return;
+  // A carrier that one holder feeds takes turns between its trees: chains have one of them.
+  bool TryPooled(Strategy strategy) {
+    if (IsDone() || (!pool_ && BusiestPortNs(*in_.topology, routing_, true) <= NeededNs())) {
+      return false;
+    }
     RouteOptions options;
+    options.strategy = strategy;
     options.pool = true;
     Routing routing;
-    if (!Route(options, &routing) || !HasCarriers(*in_.topology, routing)) return;
-    if (!Judge(CandidateKind::kPooled, in_.options, std::move(routing))) return;
+    if (!Route(options, &routing) || !HasCarriers(*in_.topology, routing)) return false;
+    if (!Judge(CandidateKind::kPooled, in_.options, std::move(routing))) return false;
+    if (!pool_) chains_ = tried_.size() - 1;
     pool_ = true;
-    chains_ = tried_.size() - 1;
+    return true;
   }
 
   // Two trees are shallow, but even ports are what they need: with others chains may be better.
@@ -342,8 +348,12 @@ class CandidateSearch {
   }
 
   // A tree has a slice in each round, and one more wherever its bytes change their source.
-  int64_t EstimatedInjects(const Routing& routing) const {
-    const uint32_t rounds = in_.max_peers > 0 ? tried_[0].rounds : best().rounds;
+  int64_t EstimatedInjects(CandidateKind kind, const Routing& routing) const {
+    int64_t rounds = in_.max_peers > 0 ? tried_[0].rounds : best().rounds;
+    if (kind == CandidateKind::kPooled && best().busiest_port_ns > 0) {
+      // Less time, in rounds of about the same size.
+      rounds = Portion(BusiestPortNs(*in_.topology, routing, false), rounds, best().busiest_port_ns);
+    }
     int64_t injects = 0;
     for (const RoutedStream& stream : routing.streams) {
       if (stream.local) continue;
@@ -361,7 +371,7 @@ class CandidateSearch {
   bool Judge(CandidateKind kind, const ScheduleOptions& options, Routing routing) {
     Diagnostics diags;  // of a candidate that is left out
     Schedule schedule;
-    if (kind != CandidateKind::kDirect && EstimatedInjects(routing) > kMostWork) return false;
+    if (kind != CandidateKind::kDirect && EstimatedInjects(kind, routing) > kMostWork) return false;
     // Its busiest port alone takes longer than the best schedule does.
     if (in_.max_peers == 0 &&
         BusiestPortNs(*in_.topology, routing, false) >= best().simulated_ns) {

@@ -150,33 +150,35 @@ TEST_CASE("all NICs of the sources' domains send where the holders' own are too 
     REQUIRE(kept != found.tried.end());
     CHECK(found.tried[0].busiest_port_ns > 7 * found.tried[0].bound_ns);
     CHECK(kept->busiest_port_ns <= kept->bound_ns + kept->bound_ns / 100);
-    CHECK(kept->simulated_ns <= kept->bound_ns + kept->bound_ns / (colocated ? 3 : 8));
+    // Rank 0 alone hands over seven eighths and is copied from by its domain, too.
+    CHECK(kept->simulated_ns <= kept->bound_ns + kept->bound_ns / (colocated ? 1 : 8));
     CHECK(testing::CheckSchedule(job, {}, found.schedule) == "");
   }
 }
 
-// Three domains send each other what they hold, and some of it to a fourth; all that they can send
-// and receive. A fifth one needs nothing.
+// Rank 0 sends to four domains, and they, and it, send as much to others as they can. Domain 10 needs and
+// holds nothing.
 TEST_CASE("an idle domain relays where holders and needers have no more to send") {
   constexpr int64_t kGb = 1'000'000'000;
   Job job;
-  for (const int64_t rate : {kGb, kGb, kGb, 2 * kGb, 4 * kGb}) job.AddDomain(1, rate);
-  for (Rank rank = 0; rank < 3; ++rank) {
-    RankList others = {0, 1, 2};
-    std::erase(others, rank);
-    job.AddClass({rank}, others, {kGb});
-    job.AddClass({rank}, {3}, {kGb});
-  }
+  for (Rank rank = 0; rank < 10; ++rank) job.AddDomain(1, kGb);
+  job.AddDomain(1, 4 * kGb);
+  const int64_t bytes = kGb / 10;
+  job.AddClass({0}, {1, 2, 3, 4}, {bytes});
+  job.AddClass({0}, {5}, {bytes});
+  for (Rank rank = 1; rank < 5; ++rank) job.AddClass({rank}, {5 + rank}, {2 * bytes});
   const Found found = Find(job, {});
   const auto kept = std::find_if(found.tried.begin(), found.tried.end(),
                                  [](const Candidate& candidate) { return candidate.kept; });
   REQUIRE(kept != found.tried.end());
+  CHECK(kept->bound_ns == 200'000'000);
   CHECK(kept->kind == CandidateKind::kRelays);
-  CHECK(kept->bound_ns == 2'000'000'000);
-  CHECK(found.tried[0].busiest_port_ns > 2'900'000'000);
-  CHECK(kept->busiest_port_ns < 2'100'000'000);
-  CHECK(kept->simulated_ns < 2'200'000'000);
-  CHECK(std::count(found.schedule.tree_members.begin(), found.schedule.tree_members.end(), 4) > 0);
+  CHECK(kept->busiest_port_ns < 201'000'000);
+  CHECK(kept->simulated_ns < 210'000'000);
+  for (const Candidate& candidate : found.tried) {
+    if (candidate.kind != CandidateKind::kRelays) CHECK(candidate.simulated_ns > 260'000'000);
+  }
+  CHECK(std::count(found.schedule.tree_members.begin(), found.schedule.tree_members.end(), 10) == 1);
   CHECK(testing::CheckSchedule(job, {}, found.schedule) == "");
 }
 

@@ -128,6 +128,7 @@ RoundSizes Scheduler::SizesFor(int64_t recv_bytes) const {
   // A rank in several streams needs some room to fit slices of different sizes into a round.
   const bool several = traffic_.most_streams > 1;
   sizes.slice_bytes = several ? recv_bytes - recv_bytes / (kRoomPart + 1) : recv_bytes;
+  if (traffic_.slot_bytes > 0) sizes.slice_bytes /= 2;
   if (options_.slice_bytes > 0) sizes.slice_bytes = std::min(sizes.slice_bytes, options_.slice_bytes);
   return sizes;
 }
@@ -154,11 +155,12 @@ bool Scheduler::TryLargest() {
   int64_t recv_bytes = limit / kRecvSlots - room;
   // Ranks that send what they hold and land, too, need pack slots beside receive slots.
   if (traffic_.landers_send) recv_bytes = Portion(limit, kPackingRecvPart, 100);
-  // So many rounds that a rank that hands over to several others can pack for all of them in each.
+  // So many rounds that a rank that hands over to several others can pack for all of them in each, and
+  // landers take slices of two trees at once.
   if (traffic_.slot_bytes > 0) {
     const int64_t even = Portion(traffic_.most_landed_bytes, limit - limit / kRoomPart,
                                  traffic_.slot_bytes);
-    recv_bytes = std::min(recv_bytes, even);
+    recv_bytes = std::min(recv_bytes, 2 * even);
   }
   for (int attempt = 0; attempt < kSizeAttempts && recv_bytes > least; ++attempt) {
     Try(SizesFor(recv_bytes));

@@ -84,6 +84,11 @@ SliceLimits Sizer::Limits(bool by_port) const {
   for (const RoutedStream& stream : routing_.streams) {
     int64_t bytes = 0;
     for (const ClassRange& range : stream.bytes) bytes += range.extent;
+    for (const RoutedTree& tree : stream.trees) {
+      const Rank head = tree.landers[0];
+      if (stream.local || !ports_.SameDomain(tree.sources[0].source, head)) continue;
+      bytes = std::max(bytes, traffic_.carried_bytes[ports_.site(head)]);
+    }
     // Cuts are rounded down by less than kCutAlignBytes.
     const int64_t even = CeilDiv(bytes, rounds_) + kCutAlignBytes;
     limits.slice_bytes.push_back(std::clamp(even, least, most_bytes_));
@@ -176,6 +181,7 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       sent.Add(ports.outlet_of_rank(run.source), run.extent);
     }
   }
+  traffic.carried_bytes.assign(topology.sites.size(), 0);
   std::vector<int64_t> packed(topology.sites.size(), 0);
   std::vector<bool> hands_over(topology.sites.size(), false);
   for (const ScheduledTree& tree : trees) {
@@ -184,11 +190,13 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       const SiteId site = ports.site(run.source);
       traffic.landers_send = traffic.landers_send || traffic.lands[site];
       packed[site] += run.extent;
-      if (ports.SameDomain(run.source, tree.members[0])) hands_over[site] = true;
+      if (!ports.SameDomain(run.source, tree.members[0])) continue;
+      hands_over[site] = true;
+      traffic.carried_bytes[ports.site(tree.members[0])] += run.extent;
     }
   }
   for (SiteId site = 0; site < packed.size(); ++site) {
-    const int64_t bytes = kRecvSlots * landed[site] + kPackSlots * packed[site];
+    const int64_t bytes = 2 * kRecvSlots * landed[site] + kPackSlots * packed[site];
     if (hands_over[site]) traffic.slot_bytes = std::max(traffic.slot_bytes, bytes);
   }
   for (const int64_t bytes : landed) {

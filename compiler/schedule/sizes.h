@@ -24,9 +24,13 @@ struct Traffic {
   uint32_t most_local_streams = 0;  // of one rank, those without network
   size_t deepest = 1;
   bool landers_send = false;  // some lander also packs network messages
-  // Of a rank that hands over inside its domain, at most: what passes its receive slots, each of its
-  // bytes kRecvSlots times, and its pack slots, kPackSlots times. It sends to several ranks in a round.
+  // Of a rank that hands over inside its domain, at most: the bytes that it packs, times kPackSlots, and
+  // those that it lands, times kRecvSlots and once more. It sends to several ranks in a round, and in
+  // equal rounds its staging is this over their number.
   int64_t slot_bytes = 0;
+  // Per site, what is handed to it to pass on. A source has one message for it in a round, so that its
+  // trees take turns.
+  std::vector<int64_t> carried_bytes;
   std::vector<bool> lands;    // per site
 };
 Traffic FindTraffic(const Topology& topology, const Ports& ports,

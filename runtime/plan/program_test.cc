@@ -172,8 +172,10 @@ TEST_CASE("both ends of every message agree, and totals are those written by han
         totals.rounds = std::max(totals.rounds, op.round + 1);
         if (op.kind == OpKind::kSend || op.kind == OpKind::kForward) {
           CHECK(sent.insert({{op.round, rank.rank, op.peer}, {op.peer_offset, op.extent}}).second);
-          ++totals.messages;
-          totals.network_bytes += op.extent;
+          const bool same_domain = plan.sites[index.SiteIndex(plan, rank.rank)].domain ==
+                                   plan.sites[index.SiteIndex(plan, op.peer)].domain;
+          totals.messages += same_domain ? 0 : 1;
+          (same_domain ? totals.scaleup_bytes : totals.network_bytes) += op.extent;
         } else if (op.kind == OpKind::kRecv) {
           CHECK(received.insert({{op.round, op.peer, rank.rank}, {op.arena_offset, op.extent}})
                     .second);

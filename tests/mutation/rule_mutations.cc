@@ -189,11 +189,6 @@ void AddRouteMutations(std::vector<PlanMutation>* out) {
   });
   add("a hand-over without a scale-up fabric", VerifyRule::kLocality, CarriedPlan(),
       [](Plan* p) { p->domains[0].bytes_per_s = 0; });
-  add("a hand-over to a rank that passes nothing on", VerifyRule::kLocality, CarriedPlan(),
-      [](Plan* p) {
-        p->trees[0].member_count = 1;
-        p->tree_members.resize(1);
-      });
   add("a carrier without a NIC", VerifyRule::kNoNic, CarriedPlan(),
       [](Plan* p) { p->sites[1].nics.clear(); });
   add("a carrier that gets what the source does not hold", VerifyRule::kProvenance, CarriedPlan(),
