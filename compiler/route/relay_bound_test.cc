@@ -32,7 +32,7 @@ TEST_CASE("holders that need bytes of each other, and send some to others as wel
 TEST_CASE("nothing to send, nobody to send it") {
   CHECK(RelayBoundNs({}, {kGb}) == 0);
   CHECK(RelayBoundNs({{{0}, {}, kGb}}, {kGb}) == 0);
-  CHECK(RelayBoundNs({{{0}, {1}, kGb}}, {0, kGb}) == 0);
+  CHECK(RelayBoundNs({{{0}, {1}, kGb}}, {0, 0}) == 0);
 }
 
 }  // namespace

@@ -101,8 +101,8 @@ TEST_CASE("many flows come within half a per cent of the busiest cut") {
 
 // One pass leaves an outlet 1.6 times as busy as it has to be.
 TEST_CASE("filling goes on until the busiest outlet is as little busy as it can be") {
-  Job job;
-  job.AddDomain(5, kRate);
+  constexpr int64_t kRate = 50'000'000'000;
+  const Job job = RanksWithRates(std::vector<int64_t>(5, kRate));
   const Ports ports(job.topology);
   const std::vector<std::pair<std::vector<OutletId>, int64_t>> demands = {
       {{2, 3}, 16}, {{0, 3}, 16}, {{1, 4}, 16}, {{3, 4}, 32}};
