@@ -178,7 +178,7 @@ Job ManyRounds(uint32_t gpus_per_node) {
 // One rank holds everything. NICs are so slow that the others of its domain are worth their rounds.
 Job CarriedJob(const std::vector<uint32_t>& needers, const std::string& nic_of_holder) {
   Job job = MakeMeshJob({"carried",
-                         {64, 1024},
+                         {256, 1024},
                          2,
                          {{1}, {"R"}, {0}},
                          {{static_cast<int64_t>(needers.size()) / 4, 4}, {"R", "S(1)"}, needers}},
@@ -186,7 +186,7 @@ Job CarriedJob(const std::vector<uint32_t>& needers, const std::string& nic_of_h
   std::vector<std::vector<std::string>> nics(4, std::vector<std::string>(4, "0.01"));
   nics[0][0] = nic_of_holder;
   job.topo = DomainTopology(nics);
-  job.slice_bytes = 4096;
+  job.slice_bytes = 16384;
   return job;
 }
 
