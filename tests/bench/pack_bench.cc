@@ -2,7 +2,7 @@
 //
 // Usage: pack_bench [REPEAT]
 //
-// Against a plain loop over the same rows, and against memcpy of as many adjacent bytes;
+// Each against a plain loop over the same rows, and against memcpy of as many adjacent bytes;
 // repetitions take turns.
 #include <algorithm>
 #include <chrono>
@@ -30,10 +30,10 @@ double Fastest(const std::vector<double>& values) {
 constexpr int64_t kPayloadBytes = int64_t{32} << 20;
 
 // Not inlined, so that the row length stays a variable, as it is in any general loop.
-__attribute__((noinline)) void PlainRows(uint8_t* to, const uint8_t* from, int64_t rows,
-                                         int64_t row_bytes, int64_t pitch) {
+__attribute__((noinline)) void PlainRows(uint8_t* to, int64_t to_pitch, const uint8_t* from,
+                                         int64_t from_pitch, int64_t rows, int64_t row_bytes) {
   for (int64_t r = 0; r < rows; ++r) {
-    std::memcpy(to + r * row_bytes, from + r * pitch, static_cast<size_t>(row_bytes));
+    std::memcpy(to + r * to_pitch, from + r * from_pitch, static_cast<size_t>(row_bytes));
   }
 }
 
@@ -51,23 +51,30 @@ void PrintPack(int64_t row_bytes, int repeat, bool last) {
   nest.dims = {{rows, pitch, 0}};
   reshard::CopyList list;
   const auto range = list.Append(plan, bindings, std::vector{nest}, kPayloadBytes);
-  std::vector<double> gather, scatter, plain, copy;
+  std::vector<double> gather, scatter, plain_gather, plain_scatter, copy;
   const auto measure = [](std::vector<double>* times, const auto& work) {
     const auto begin = Clock::now();
     work();
     times->push_back(Seconds(begin));
   };
-  for (int i = 0; i < 4 * repeat; ++i) {
+  for (int i = 0; i < 5 * repeat; ++i) {
     // In turns, forwards and backwards: caches remember what came before.
-    switch (i / 4 % 2 == 0 ? i % 4 : 3 - i % 4) {
+    switch (i / 5 % 2 == 0 ? i % 5 : 4 - i % 5) {
       case 0:
         measure(&gather, [&] { list.Gather(*range, message.data()); });
         break;
       case 1:
-        measure(&plain, [&] { PlainRows(message.data(), param.data(), rows, row_bytes, pitch); });
+        measure(&plain_gather, [&] {
+          PlainRows(message.data(), row_bytes, param.data(), pitch, rows, row_bytes);
+        });
         break;
       case 2:
         measure(&scatter, [&] { list.Scatter(*range, message.data()); });
+        break;
+      case 3:
+        measure(&plain_scatter, [&] {
+          PlainRows(param.data(), pitch, message.data(), row_bytes, rows, row_bytes);
+        });
         break;
       default:
         measure(&copy, [&] { std::memcpy(message.data(), param.data(), message.size()); });
@@ -77,10 +84,12 @@ void PrintPack(int64_t row_bytes, int repeat, bool last) {
     return static_cast<double>(kPayloadBytes) / Fastest(times) / 1e9;
   };
   std::printf(
-      "  {\"row_bytes\": %lld, \"pack_gb_per_s\": %.2f, \"unpack_gb_per_s\": %.2f, "
-      "\"plain_gb_per_s\": %.2f, \"memcpy_gb_per_s\": %.2f, \"pack_over_plain\": %.3f}%s\n",
-      static_cast<long long>(row_bytes), rate(gather), rate(scatter), rate(plain), rate(copy),
-      rate(gather) / rate(plain), last ? "" : ",");
+      "  {\"row_bytes\": %lld, \"pack_gb_per_s\": %.2f, \"plain_pack_gb_per_s\": %.2f, "
+      "\"pack_over_plain\": %.3f, \"unpack_gb_per_s\": %.2f, \"plain_unpack_gb_per_s\": %.2f, "
+      "\"unpack_over_plain\": %.3f, \"memcpy_gb_per_s\": %.2f}%s\n",
+      static_cast<long long>(row_bytes), rate(gather), rate(plain_gather),
+      rate(gather) / rate(plain_gather), rate(scatter), rate(plain_scatter),
+      rate(scatter) / rate(plain_scatter), rate(copy), last ? "" : ",");
 }
 
 }  // namespace
