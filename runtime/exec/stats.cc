@@ -27,13 +27,19 @@ std::string_view ExecStageText(ExecStage stage) {
 void ExecutionRecord::Prepare(const PreparedProgram& program, bool trace) {
   trace_ = trace;
   round_bytes_.clear();
+  const auto in_domain = [&](uint32_t peer) {
+    return std::find(program.neighbours.begin(), program.neighbours.end(), peer) !=
+           program.neighbours.end();
+  };
   for (const PreparedRound& round : program.rounds) {
     Bytes bytes;
     for (uint32_t s = round.first_send; s < round.send_end; ++s) {
-      bytes.sent += program.sends[s].extent;
+      const PreparedMessage& message = program.sends[s];
+      if (!in_domain(message.peer)) bytes.sent += message.extent;
     }
     for (uint32_t r = round.first_receive; r < round.receive_end; ++r) {
-      bytes.received += program.receives[r].extent;
+      const PreparedMessage& message = program.receives[r];
+      (in_domain(message.peer) ? bytes.handed : bytes.received) += message.extent;
     }
     for (uint32_t r = round.first_read; r < round.read_end; ++r) {
       const PreparedRead& read = program.reads[r];
@@ -102,6 +108,8 @@ void ExecutionRecord::SetRoundsMoved(size_t end) {
   for (; rounds_moved_ < end; ++rounds_moved_) {
     bytes_.sent += round_bytes_[rounds_moved_].sent;
     bytes_.received += round_bytes_[rounds_moved_].received;
+    bytes_.handed += round_bytes_[rounds_moved_].handed;
+    bytes_.read += round_bytes_[rounds_moved_].handed;
   }
 }
 

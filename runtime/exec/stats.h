@@ -51,9 +51,10 @@ class ExecutionRecord {
     Clock::time_point begin{}, end{};
   };
   struct Bytes {
-    int64_t sent = 0;       // to other ranks
-    int64_t received = 0;   // from other ranks into the own receive slots
-    int64_t read = 0;       // from receive slots of other ranks of the domain
+    int64_t sent = 0;       // to ranks of other domains
+    int64_t received = 0;   // from ranks of other domains into the own receive slots
+    int64_t read = 0;       // from other ranks of the domain: from their receive slots, and handed
+    int64_t handed = 0;     // ... of these: in messages, to be passed on
     int64_t local = 0;      // packed here and copied out here
     int64_t delivered = 0;  // written into destination params
   };

@@ -176,7 +176,10 @@ TEST_CASE("every small plan executes again and again; what it moved is counted")
       received += stats.received_bytes;
       read += stats.read_bytes;
       local += stats.local_bytes;
-      CHECK(stats.delivered_bytes == stats.read_bytes + stats.local_bytes);
+      // What a rank hands to another one of its domain for passing on is read, but not delivered.
+      if (named.name != "carried") {
+        CHECK(stats.delivered_bytes == stats.read_bytes + stats.local_bytes);
+      }
       CHECK(stats.elapsed_ns > 0);
       CHECK(stats.pack_ns + stats.copy_ns + stats.start_ns <= stats.elapsed_ns);
       reshard_executor_state state{};
