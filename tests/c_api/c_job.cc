@@ -19,14 +19,19 @@ reshard_plan* LoadCPlan(const Plan& plan, const reshard_plan_options* options) {
   return loaded;
 }
 
-CJob::CJob(const Plan& plan, const reshard_executor_options* options) : plan_(LoadCPlan(plan)) {
+CJob::CJob(const Plan& plan, const reshard_executor_options* options,
+           std::vector<reshard_backend*> backends)
+    : plan_(LoadCPlan(plan)) {
   size_t count = 0;
   REQUIRE(reshard_plan_get_ranks(plan_, nullptr, 0, &count) == RESHARD_OK);
   std::vector<uint32_t> numbers(count);
   REQUIRE(reshard_plan_get_ranks(plan_, numbers.data(), count, &count) == RESHARD_OK);
-  std::vector<reshard_backend*> backends(count);
-  REQUIRE(reshard_backend_loopback_create(static_cast<uint32_t>(count), nullptr, backends.data()) ==
-          RESHARD_OK);
+  if (backends.empty()) {
+    backends.resize(count);
+    REQUIRE(reshard_backend_loopback_create(static_cast<uint32_t>(count), nullptr,
+                                            backends.data()) == RESHARD_OK);
+  }
+  REQUIRE(backends.size() == count);
   ranks_.resize(count);
   for (size_t r = 0; r < count; ++r) {
     Rank& rank = ranks_[r];

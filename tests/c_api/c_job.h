@@ -30,8 +30,10 @@ class CJob {
     std::vector<Buffer> buffers;  // by param index
   };
 
-  // Executors made and bound, not yet prepared. `options` may be null.
-  explicit CJob(const Plan& plan, const reshard_executor_options* options = nullptr);
+  // Executors made and bound, not yet prepared. `options` may be null. `backends`: one for each
+  // rank, which the job takes over; none: loopback.
+  explicit CJob(const Plan& plan, const reshard_executor_options* options = nullptr,
+                std::vector<reshard_backend*> backends = {});
   ~CJob();
   CJob(const CJob&) = delete;
   CJob& operator=(const CJob&) = delete;

@@ -138,6 +138,13 @@ class Backend {
   // Takes over a handle, as reshard_mpi.h and reshard_nccl.h make them.
   explicit Backend(reshard_backend* handle) : handle_(handle) {}
 
+  // Collective over the members of options.control.
+  static Backend Tcp(const reshard_tcp_options& options) {
+    reshard_backend* handle = nullptr;
+    Check(reshard_backend_tcp_create(&options, &handle));
+    return Backend(handle);
+  }
+
   // One for each rank of a plan whose ranks are all in this process.
   static std::vector<Backend> Loopback(std::uint32_t member_count,
                                        const reshard_loopback_options* options = nullptr) {
