@@ -54,6 +54,11 @@ PlanSummary Summarize(const Plan& plan) {
   summary.source.ranks = static_cast<int64_t>(ranks[0].size());
   summary.destination.ranks = static_cast<int64_t>(ranks[1].size());
 
+  for (const PlanRank& rank : plan.ranks) {
+    if (ranks[0].count(rank.rank) + ranks[1].count(rank.rank) > 0) continue;
+    summary.relaying_ranks.push_back(rank.rank);
+  }
+
   const PlanLoads loads = ComputeLoads(plan);
   for (const DomainLoads& domain : loads.domains) {
     summary.needed_network_bytes += domain.needed_bytes;
@@ -106,6 +111,13 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
                        FormatBytes(totals.local_bytes) + " inside ranks"},
       {"time", FormatNanoseconds(totals.predicted_ns) + " predicted in " +
                    FormatCount(totals.rounds) + (totals.rounds == 1 ? " round" : " rounds")}};
+  if (!summary.relaying_ranks.empty()) {
+    const bool one = summary.relaying_ranks.size() == 1;
+    pairs.emplace_back("passed on", (one ? "by rank " : "by ranks ") +
+                                        DescribeRanks(summary.relaying_ranks) +
+                                        (one ? ", which holds and needs nothing"
+                                             : ", which hold and need nothing"));
+  }
   if (totals.bound_ns > 0) {
     pairs.emplace_back("bound", FormatNanoseconds(totals.bound_ns) + " (" + summary.binding_cut +
                                     "), ratio " + FormatRatio(summary.ratio) + ", balance " +
@@ -139,6 +151,9 @@ void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
   json->Field("predicted_ns", totals.predicted_ns);
   json->Field("bound_ns", totals.bound_ns);
   json->Field("binding_cut", summary.binding_cut);
+  if (!summary.relaying_ranks.empty()) {
+    json->Field("relaying_ranks", DescribeRanks(summary.relaying_ranks));
+  }
   if (summary.relay_bound_ns > 0) {
     json->Field("bound_if_only_holders_and_needers_relay_ns", summary.relay_bound_ns);
   }

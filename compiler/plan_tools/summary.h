@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/plan_tools/text_table.h"
+#include "runtime/base/rank_set.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -25,6 +26,7 @@ struct PlanSummary {
   int64_t domains_fed = 0;           // domains that get bytes over the network
   int64_t needed_network_bytes = 0;  // each byte once into each domain that needs and lacks it
   std::string binding_cut;           // in words; empty when nothing crosses the network
+  RankList relaying_ranks;           // that hold and need nothing and pass on what others do
   int64_t relay_bound_ns = 0;        // if only holders and needers relay; 0: no more than the bound
   double ratio = 0;                  // predicted time / bound; 0 when there is no bound
   int64_t busiest_ns = 0;            // what the bytes of the busiest NIC, or way to one, take alone

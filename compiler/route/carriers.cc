@@ -34,6 +34,7 @@ class CarrierFinder {
       : in_(in), pool_(pool), streams_(*streams), sent_(*in.ports) {}
 
   void Run() {
+    if (!pool_ && AllHaveNics()) return;
     FindSupplies();
     const bool any = std::any_of(supplies_.begin(), supplies_.end(),
                                  [](const auto& entry) { return !entry.second.others.empty(); });
@@ -50,6 +51,7 @@ class CarrierFinder {
   // Per outlet of Supply::others, in order.
   using Carried = std::vector<int64_t>;
 
+  bool AllHaveNics() const;
   void FindSupplies();
   void FindOutlets(RankSetId holders, Supply* supply);
   void ChargeRelays();
@@ -77,6 +79,20 @@ class CarrierFinder {
   std::map<std::pair<uint32_t, Rank>, std::vector<ClassRange>> parts_;
   std::map<std::pair<DomainId, ClassId>, std::vector<ClassRange>> landed_;
 };
+
+bool CarrierFinder::AllHaveNics() const {
+  std::vector<bool> seen(in_.transfers->rank_sets.count(), false);
+  for (const DraftStream& stream : streams_) {
+    if (stream.local) continue;
+    for (const ClassRange& range : stream.bytes) {
+      const RankSetId holders = in_.transfers->classes[range.cls].holders;
+      if (seen[holders]) continue;
+      seen[holders] = true;
+      if ((*in_.facts)[holders].networked.empty()) return false;
+    }
+  }
+  return true;
+}
 
 void CarrierFinder::FindSupplies() {
   for (uint32_t s = 0; s < streams_.size(); ++s) {

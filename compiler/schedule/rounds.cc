@@ -60,8 +60,7 @@ class OpenShop {
   bool TakeOne(OpenTree* open);
   // kNone: the portion stays inside a domain.
   OutletId OutletOf(const ScheduledTree& tree, const SourceRun& portion) const {
-    const bool hands_over = ports_.SameDomain(portion.source, tree.members[0]);
-    return hands_over ? kNone : ports_.outlet_of_rank(portion.source);
+    return tree.carried ? kNone : ports_.outlet_of_rank(portion.source);
   }
   bool Reserve(const Reservation& portion, uint32_t portions_before);
   int64_t LeftOf(const Bucket& bucket) const {

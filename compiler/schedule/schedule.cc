@@ -83,7 +83,7 @@ class Scheduler {
         options_(options),
         ports_(topology),
         cuts_(transfers),
-        trees_(MakeTrees(routing)),
+        trees_(MakeTrees(routing, ports_)),
         traffic_(FindTraffic(topology, ports_, trees_)),
         order_(transfers, topology, ports_, cuts_, routing, traffic_.busy_ps) {}
 
@@ -136,7 +136,7 @@ RoundSizes Scheduler::SizesFor(int64_t recv_bytes) const {
 void Scheduler::Try(const RoundSizes& sizes) {
   if (order_.changes()) {
     ordered_ = order_.For(RoundCount(traffic_, sizes.slice_bytes));
-    trees_ = MakeTrees(ordered_);
+    trees_ = MakeTrees(ordered_, ports_);
   }
   const Routing& routing = order_.changes() ? ordered_ : routing_;
   const RoundLimits limits =

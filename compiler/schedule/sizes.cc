@@ -175,11 +175,9 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       received.Add(ports.outlet_of_rank(tree.members[p]), tree.bytes);
       sent.Add(ports.outlet_of_rank(tree.members[TreeParent(tree.kind, p)]), tree.bytes);
     }
-    for (const SourceRun& run : tree.runs) {
-      if (ports.SameDomain(run.source, tree.members[0])) continue;
-      received.Add(ports.outlet_of_rank(tree.members[0]), run.extent);
-      sent.Add(ports.outlet_of_rank(run.source), run.extent);
-    }
+    if (tree.carried) continue;
+    received.Add(ports.outlet_of_rank(tree.members[0]), tree.bytes);
+    for (const SourceRun& run : tree.runs) sent.Add(ports.outlet_of_rank(run.source), run.extent);
   }
   traffic.carried_bytes.assign(topology.sites.size(), 0);
   std::vector<int64_t> packed(topology.sites.size(), 0);
@@ -190,7 +188,7 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       const SiteId site = ports.site(run.source);
       traffic.landers_send = traffic.landers_send || traffic.lands[site];
       packed[site] += run.extent;
-      if (!ports.SameDomain(run.source, tree.members[0])) continue;
+      if (!tree.carried) continue;
       hands_over[site] = true;
       traffic.carried_bytes[ports.site(tree.members[0])] += run.extent;
     }

@@ -120,8 +120,7 @@ class SliceCutter {
  private:
   int64_t PortionBytes(Rank source) const {
     if (tree_.local) return slice_bytes_;
-    const bool hands_over = ports_.SameDomain(source, tree_.members[0]);
-    return (hands_over ? limits_.hand_over_bytes : limits_.portion_bytes)[ports_.site(source)];
+    return (tree_.carried ? limits_.hand_over_bytes : limits_.portion_bytes)[ports_.site(source)];
   }
 
   // One message per source and slice.
@@ -152,7 +151,7 @@ class SliceCutter {
 
 }  // namespace
 
-std::vector<ScheduledTree> MakeTrees(const Routing& routing) {
+std::vector<ScheduledTree> MakeTrees(const Routing& routing, const Ports& ports) {
   std::vector<ScheduledTree> trees;
   for (uint32_t s = 0; s < routing.streams.size(); ++s) {
     const RoutedStream& stream = routing.streams[s];
@@ -163,6 +162,8 @@ std::vector<ScheduledTree> MakeTrees(const Routing& routing) {
       tree.kind = routed.kind;
       tree.members = routed.landers;
       tree.local = stream.local;
+      tree.carried =
+          !stream.local && ports.SameDomain(routed.sources[0].source, routed.landers[0]);
       std::vector<SourceRun> runs;
       for (const SourceRange& source : routed.sources) map.AppendRuns(source, &runs);
       tree.runs = MergedRuns(std::move(runs));

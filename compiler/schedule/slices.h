@@ -36,6 +36,7 @@ struct ScheduledTree {
   PlanTreeKind kind = PlanTreeKind::kChain;
   std::vector<Rank> members;
   bool local = false;
+  bool carried = false;  // the head gets it inside its domain, and no NIC is busy with that
   int64_t bytes = 0;
   std::vector<SourceRun> runs;      // cover the stream in its order; neighbours differ in source
   std::vector<DraftSlice> slices;   // in stream order
@@ -44,7 +45,7 @@ struct ScheduledTree {
 };
 
 // The trees of all streams in order, with their runs.
-std::vector<ScheduledTree> MakeTrees(const Routing& routing);
+std::vector<ScheduledTree> MakeTrees(const Routing& routing, const Ports& ports);
 
 struct SliceLimits {
   std::vector<int64_t> slice_bytes;    // per stream

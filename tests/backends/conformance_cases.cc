@@ -190,7 +190,37 @@ Job CarriedJob(const std::vector<uint32_t>& needers, const std::string& nic_of_h
   return job;
 }
 
+// One tensor of each rank 0 to 4 for the rank five further on, so large that none of these can send more,
+// but rank 0, which also holds what 1 to 4 all need. Rank 10 holds and needs nothing.
+Job RelayedJob() {
+  std::string tensors = R"({"name":"x","shape":[100000],"dtype":"u8"})", meshes, train, infer;
+  for (int rank = 0; rank < 5; ++rank) {
+    const std::string id = std::to_string(rank), to = std::to_string(rank + 5);
+    const std::string bytes = rank == 0 ? "100000" : "200000";
+    tensors += R"(,{"name":"z)" + id + R"(","shape":[)" + bytes + R"(],"dtype":"u8"})";
+    meshes += R"(,"from)" + id + R"(":{"axes":["m"],"ranks":[)" + id + R"(]},"to)" + id +
+              R"(":{"axes":["m"],"ranks":[)" + to + "]}";
+    train += R"(,{"name":"z","mesh":"from)" + id + R"(","value":"z)" + id + "\"}";
+    infer += R"(,{"name":"z","mesh":"to)" + id + R"(","value":"z)" + id + "\"}";
+  }
+  meshes = R"("meshes":{"x":{"axes":["m"],"ranks":[1,2,3,4]})" + meshes + R"(},"params":[{"name":"x",)";
+  Job job;
+  job.train = R"({"format":"reshard-layout","version":1,"side":"source","logical":[)" + tensors + "]," +
+              meshes + R"("mesh":"from0","value":"x"})" + train + "]}";
+  job.infer = R"({"format":"reshard-layout","version":1,"side":"destination","colocated":true,)" +
+              meshes + R"("mesh":"x","value":"x"})" + infer + "]}";
+  std::vector<std::vector<std::string>> nics(10, {"0.01"});
+  nics.push_back({"0.04"});
+  job.topo = DomainTopology(nics);
+  std::string error;
+  // A layout that cannot be read leaves the job without params, which its run reports.
+  if (!NaiveJobParams(job.train, job.infer, &job.params, &error)) job.params.clear();
+  return job;
+}
+
 }  // namespace
+
+std::vector<ConformanceCase> RelayedCases() { return {{"over an idle rank", RelayedJob}}; }
 
 std::vector<ConformanceCase> CarriedCases() {
   return {{"other NICs of the holder's domain", [] { return CarriedJob(RanksFrom(4, 12), "0.01"); }},
@@ -217,6 +247,7 @@ std::vector<ConformanceGroup> ConformanceSuite() {
   }
   suite.push_back(std::move(rounds));
   suite.push_back({"carried", CarriedCases()});
+  suite.push_back({"relayed", RelayedCases()});
   suite.push_back({"models", {{"Qwen3-235B", SmallQwen3}, {"DeepSeek-V3", SmallDeepSeek}}});
   ConformanceGroup random{"random", {}};
   for (uint64_t seed = kFirstSeed; seed < kFirstSeed + kRandomJobs; ++seed) {

@@ -25,8 +25,10 @@ struct ConformanceGroup {
   std::vector<ConformanceCase> cases;
 };
 
-// Of the suite: ranks pass on what they neither hold nor need.
+// Of the suite: ranks pass on what they neither hold nor need; ranks 1 to 3 what rank 0 hands to them
+// in their domain, rank 10 what comes over the network.
 std::vector<ConformanceCase> CarriedCases();
+std::vector<ConformanceCase> RelayedCases();
 
 // Reads tests/data from the working folder. A file that is missing leaves its group empty.
 std::vector<ConformanceGroup> ConformanceSuite();

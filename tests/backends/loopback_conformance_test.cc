@@ -1,4 +1,6 @@
 // The suite on loopback: every rank is a thread.
+#include <algorithm>
+
 #include "doctest/doctest.h"
 #include "runtime/exec/loopback/loopback_backend.h"
 #include "tests/backends/conformance_cases.h"
@@ -46,6 +48,16 @@ TEST_CASE("what is called carried is") {
     for (uint32_t rank = 0; rank < kConformanceRanks; ++rank) {
       CHECK(carries[rank] == (rank > 0 && rank < 4));
     }
+  }
+}
+
+TEST_CASE("what is called relayed is") {
+  for (const ConformanceCase& one : RelayedCases()) {
+    LoadedPlan loaded;
+    REQUIRE(CompileJob(one.make(), &loaded) == "");
+    const std::vector<uint32_t>& members = loaded.plan.tree_members;
+    CHECK(std::count(members.begin(), members.end(), 10) > 0);
+    for (const RankList& set : loaded.plan.rank_sets) CHECK_FALSE(Contains(set, 10));
   }
 }
 

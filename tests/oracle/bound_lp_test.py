@@ -82,17 +82,30 @@ class Job:
 
     def printed_bound(self):
         with tempfile.TemporaryDirectory() as folder:
-            paths = []
-            for name, value in (("train", self.layout("source")), ("infer", self.layout("destination")),
-                                ("topo", self.topology())):
-                paths.append(os.path.join(folder, name + ".json"))
-                with open(paths[-1], "w", encoding="utf-8") as stream:
-                    json.dump(value, stream)
-            done = subprocess.run([PROGRAM, "compile"] + paths + ["--json"], check=False,
-                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-            if done.returncode != 0:
-                raise AssertionError(done.stderr.decode() + json.dumps(vars(self)))
-            return json.loads(done.stdout)["bound_ns"] / 1e9
+            return self._run(["compile"] + self._write(folder) + ["--json"])["bound_ns"] / 1e9
+
+    def compiled(self):
+        """What is printed of the plan, and its simulated time in seconds."""
+        with tempfile.TemporaryDirectory() as folder:
+            plan = os.path.join(folder, "plan.fb")
+            printed = self._run(["compile"] + self._write(folder) + ["-o", plan, "--json"])
+            return printed, self._run(["simulate", plan, "--json"])["total_ns"] / 1e9
+
+    def _write(self, folder):
+        paths = []
+        for name, value in (("train", self.layout("source")), ("infer", self.layout("destination")),
+                            ("topo", self.topology())):
+            paths.append(os.path.join(folder, name + ".json"))
+            with open(paths[-1], "w", encoding="utf-8") as stream:
+                json.dump(value, stream)
+        return paths
+
+    def _run(self, arguments):
+        done = subprocess.run([PROGRAM] + arguments, check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        if done.returncode != 0:
+            raise AssertionError(done.stderr.decode() + json.dumps(vars(self)))
+        return json.loads(done.stdout)
 
 
 class Units:
@@ -257,6 +270,33 @@ class BoundLpTest(unittest.TestCase):
 
     def test_all_nics_of_the_holder_s_domain_send(self):
         self.expect(0.025, Job([[1, 1, 1, 1], [4]], [(10**8, [0], [4])]), True)
+
+    def reaches(self, job, by_rank=False):
+        """The compiled plan takes at most a tenth longer than the best schedule."""
+        _, simulated = job.compiled()
+        best = shortest_time(job, by_rank)
+        self.assertGreater(simulated, best * (1 - 1e-6))
+        self.assertLess(simulated, best * 1.1)
+
+    def test_needers_that_send_slowly_are_no_obstacle_to_the_plan(self):
+        self.reaches(Job([[4], [4], [1], [1], [1]], [(10**8, [0], [2, 3, 4])]))
+
+    def test_the_plan_shares_out_what_holders_that_need_send(self):
+        self.reaches(Job([[1], [1], [1]], [(10**8, [0], [1, 2]), (10**8, [1], [0, 2]),
+                                           (10**8, [2], [0, 1])]))
+
+    def test_the_plan_sends_over_all_nics_of_the_holder_s_domain(self):
+        self.reaches(Job([[1, 1, 1, 1], [4]], [(10**8, [0], [4])]), True)
+
+    def test_the_plan_relays_over_an_idle_domain(self):
+        # Five domains have as much to send as they can, without what four of them need of the first.
+        tensors = [(10**8, [0], [1, 2, 3, 4]), (10**8, [0], [5])]
+        tensors += [(2 * 10**8, [rank], [5 + rank]) for rank in range(1, 5)]
+        printed, simulated = Job([[1]] * 10 + [[4]], tensors).compiled()
+        self.assertEqual(printed["bound_ns"], 200_000_000)
+        # In all 13 * 10**8 bytes, sent by five domains.
+        self.assertEqual(printed["bound_if_only_holders_and_needers_relay_ns"], 260_000_000)
+        self.assertLess(simulated, 0.21)
 
     def test_a_rank_cannot_get_more_than_its_ports_carry(self):
         # Three NICs bring the bytes, but the only needer has a slow port into its domain.
