@@ -1,6 +1,9 @@
 #include "compiler/route/deal.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "compiler/route/ports.h"
 
 namespace reshard {
 
@@ -39,6 +42,27 @@ std::vector<Deal> DealOut(const std::vector<int64_t>& item_bytes,
     }
     item_begin = item_end;
     while (part + 1 < part_bytes.size() && part_end <= item_begin) next_part();
+  }
+  return deals;
+}
+
+std::vector<Deal> DealOutEach(const std::vector<int64_t>& item_bytes,
+                              const std::vector<int64_t>& part_bytes, int64_t min_split_bytes,
+                              const std::function<int64_t(uint32_t, int64_t)>& cut) {
+  std::vector<Deal> deals;
+  std::vector<int64_t> left = part_bytes;
+  int64_t total_left = std::accumulate(item_bytes.begin(), item_bytes.end(), int64_t{0});
+  for (uint32_t item = 0; item < item_bytes.size(); ++item) {
+    std::vector<int64_t> parts;
+    for (const int64_t bytes : left) {
+      parts.push_back(Portion(std::max<int64_t>(bytes, 0), item_bytes[item], total_left));
+    }
+    total_left -= item_bytes[item];
+    const auto cut_item = [&](uint32_t, int64_t at) { return cut(item, at); };
+    for (const Deal& deal : DealOut({item_bytes[item]}, parts, min_split_bytes, cut_item)) {
+      deals.push_back({item, deal.part, deal.begin, deal.extent});
+      left[deal.part] -= deal.extent;
+    }
   }
   return deals;
 }

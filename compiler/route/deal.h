@@ -24,6 +24,12 @@ std::vector<Deal> DealOut(const std::vector<int64_t>& item_bytes,
                           const std::vector<int64_t>& part_bytes, int64_t min_split_bytes,
                           const std::function<int64_t(uint32_t, int64_t)>& cut);
 
+// The same, but each item is dealt out by itself: every part gets its proportion of every item, as
+// far as that can be split.
+std::vector<Deal> DealOutEach(const std::vector<int64_t>& item_bytes,
+                              const std::vector<int64_t>& part_bytes, int64_t min_split_bytes,
+                              const std::function<int64_t(uint32_t, int64_t)>& cut);
+
 }  // namespace reshard
 
 #endif  // RESHARD_COMPILER_ROUTE_DEAL_H_

@@ -81,5 +81,23 @@ TEST_CASE("random deals cover every item once, in order, close to the wished siz
   }
 }
 
+TEST_CASE("dealt out each by itself, every part has its proportion of every item") {
+  const auto cut = [](uint32_t, int64_t at) { return at / 16 * 16; };
+  const std::vector<int64_t> items = {4096, 2048, 8192, 1024}, parts = {3840, 7680, 3840};
+  std::vector<std::vector<int64_t>> got(items.size(), std::vector<int64_t>(parts.size(), 0));
+  std::vector<int64_t> covered(items.size(), 0);
+  for (const Deal& deal : DealOutEach(items, parts, 32, cut)) {
+    CHECK(deal.begin == covered[deal.item]);
+    covered[deal.item] += deal.extent;
+    got[deal.item][deal.part] += deal.extent;
+  }
+  CHECK(covered == items);
+  for (size_t item = 0; item < items.size(); ++item) {
+    for (size_t part = 0; part < parts.size(); ++part) {
+      CHECK(std::abs(got[item][part] - items[item] * parts[part] / 15360) <= 64);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reshard

@@ -202,23 +202,7 @@ std::vector<Deal> SourceAssigner::DealWants(
   const bool alike = std::all_of(flow.outlets.begin(), flow.outlets.end(), [&](OutletId outlet) {
     return rate(outlet) == rate(flow.outlets[0]);
   });
-  if (alike) return DealOut(item_bytes, flow.parts, kMinSplitBytes, cut);
-  std::vector<Deal> deals;
-  std::vector<int64_t> left = flow.parts;
-  int64_t total_left = flow.bytes;
-  for (uint32_t item = 0; item < item_bytes.size(); ++item) {
-    std::vector<int64_t> parts;
-    for (const int64_t bytes : left) {
-      parts.push_back(Portion(std::max<int64_t>(bytes, 0), item_bytes[item], total_left));
-    }
-    total_left -= item_bytes[item];
-    const auto cut_item = [&](uint32_t, int64_t at) { return cut(item, at); };
-    for (const Deal& deal : DealOut({item_bytes[item]}, parts, kMinSplitBytes, cut_item)) {
-      deals.push_back({item, deal.part, deal.begin, deal.extent});
-      left[deal.part] -= deal.extent;
-    }
-  }
-  return deals;
+  return (alike ? DealOut : DealOutEach)(item_bytes, flow.parts, kMinSplitBytes, cut);
 }
 
 void SourceAssigner::DealFlow(const HolderDemand& demand, Flow* flow) {

@@ -55,6 +55,7 @@ class StreamBuilder {
   void Spread(Group* group);
   void Charge(const Group& group, size_t candidate, int64_t bytes);
   int64_t LevelAfter(uint32_t stream, int64_t more) const;
+  bool LandersAreAlike(const Group& group) const;
   void DealGroup(const Group& group);
   void SortBytes();
 
@@ -333,6 +334,19 @@ bool StreamBuilder::WidenOverloaded() {
   return widened;
 }
 
+bool StreamBuilder::LandersAreAlike(const Group& group) const {
+  int64_t slowest = INT64_MAX, fastest = 0;
+  for (const uint32_t stream : group.streams) {
+    if (out_[stream].local) continue;
+    for (const Rank lander : out_[stream].landers) {
+      const int64_t rate = in_.ports->outlet(in_.ports->outlet_of_rank(lander)).bytes_per_s;
+      slowest = std::min(slowest, rate);
+      fastest = std::max(fastest, rate);
+    }
+  }
+  return slowest >= fastest;
+}
+
 void StreamBuilder::DealGroup(const Group& group) {
   std::vector<ClassId> classes = group.classes;
   std::stable_sort(classes.begin(), classes.end(), [&](ClassId a, ClassId b) {
@@ -341,7 +355,10 @@ void StreamBuilder::DealGroup(const Group& group) {
   std::vector<int64_t> bytes;
   for (const ClassId cls : classes) bytes.push_back(in_.transfers->classes[cls].bytes);
   const auto cut = [&](uint32_t item, int64_t at) { return in_.cuts->Floor(classes[item], at); };
-  for (const Deal& deal : DealOut(bytes, group.part_bytes, kMinSplitBytes, cut)) {
+  // A slow lander takes a little in every round: if one source had it all, that one would have
+  // nothing else to send in these.
+  const auto deal_out = LandersAreAlike(group) ? DealOut : DealOutEach;
+  for (const Deal& deal : deal_out(bytes, group.part_bytes, kMinSplitBytes, cut)) {
     out_[group.streams[deal.part]].bytes.push_back({classes[deal.item], deal.begin, deal.extent});
   }
 }

@@ -64,6 +64,23 @@ TEST_CASE("the toy is eight messages of 32 bytes in one round") {
   CHECK(PredictNs(job.topology, built.schedule) == 20'002);
 }
 
+TEST_CASE("a slow NIC between few gets a little from every source in every round") {
+  Job job;
+  for (int domain = 0; domain < 3; ++domain) job.AddDomain(4, kRate / 2000);
+  job.topology.nics[5].bytes_per_s /= 4;
+  for (Rank source = 0; source < 4; ++source) {
+    job.AddClass({source}, {4, 6, 8, 10}, {int64_t{8} << 20});
+    job.AddClass({source}, {5, 7, 9, 11}, {int64_t{8} << 20});
+  }
+  RouteOptions chains;
+  chains.strategy = Strategy::kChains;
+  chains.heads = 1;
+  const Built built = Build(job, chains, {});
+  CHECK(CheckSchedule(job, {}, built.schedule) == "");
+  const int64_t bound_ns = WitnessNs(built.routing.witnesses[0]);
+  CHECK(PredictNs(job.topology, built.schedule) < bound_ns + bound_ns / 20);
+}
+
 TEST_CASE("all small jobs of two sources and three destinations obey the rules") {
   // Every class of up to 5 ranks: holders among 0-2, needers among 1-4 (1 and 2 may be both).
   int cases = 0;

@@ -23,6 +23,9 @@ constexpr uint32_t kSteadyStreams = 8;
 // In fewer rounds than these a port has so few slices that it had better take what there is.
 constexpr int64_t kManyRounds = 8;
 
+// However slow a port is, less than this is not worth a message.
+constexpr int64_t kLeastSlowBytes = int64_t{4} << 10;
+
 class Sizer {
  public:
   Sizer(const Topology& topology, const Ports& ports, const Routing& routing, const ClassCuts& cuts,
@@ -34,7 +37,8 @@ class Sizer {
         traffic_(traffic),
         sizes_(sizes),
         most_bytes_(sizes.slice_bytes),
-        trees_(*trees) {}
+        trees_(*trees),
+        fastest_rate_(FastestRate()) {}
 
   void Cut() {
     rounds_ = RoundCount(traffic_, most_bytes_);
@@ -57,6 +61,15 @@ class Sizer {
 
  private:
   SliceLimits Limits(bool by_port) const;
+  // Of the NIC of a rank, 0 where it has none.
+  int64_t RateOf(Rank rank) const {
+    const OutletId outlet = ports_.outlet_of_rank(rank);
+    return outlet == kNone ? 0 : ports_.outlet(outlet).bytes_per_s;
+  }
+  int64_t FastestRate() const;
+  // Of the NICs that land the stream.
+  int64_t SlowestRate(const RoutedStream& stream) const;
+  int64_t LeastBytes(int64_t bytes_per_s) const;
   int64_t RoundPs() const { return traffic_.busy_ps / rounds_ + 1; }
   // What a rank can pack in a round.
   int64_t PackRoom(SiteId site) const {
@@ -72,14 +85,46 @@ class Sizer {
   const RoundSizes& sizes_;
   int64_t most_bytes_;
   std::vector<ScheduledTree>& trees_;
+  int64_t fastest_rate_;
   int64_t rounds_ = 1;
   int64_t widest_ = 0;  // slice
 };
 
+int64_t Sizer::FastestRate() const {
+  int64_t fastest = 0;
+  for (const RoutedStream& stream : routing_.streams) {
+    for (const RoutedTree& tree : stream.trees) {
+      for (const Rank lander : tree.landers) fastest = std::max(fastest, RateOf(lander));
+      for (const SourceRange& source : tree.sources) {
+        fastest = std::max(fastest, RateOf(source.source));
+      }
+    }
+  }
+  return fastest;
+}
+
+int64_t Sizer::SlowestRate(const RoutedStream& stream) const {
+  int64_t slowest = fastest_rate_;
+  for (const RoutedTree& tree : stream.trees) {
+    for (const Rank lander : tree.landers) {
+      if (const int64_t rate = RateOf(lander); rate > 0) slowest = std::min(slowest, rate);
+    }
+  }
+  return slowest;
+}
+
+// What is worth a message: of a slow port in proportion, or a round would last as long as that one
+// takes for what is little to the others.
+int64_t Sizer::LeastBytes(int64_t bytes_per_s) const {
+  const int64_t least =
+      std::max(kMinSliceBytes, most_bytes_ / (traffic_.most_streams > kSteadyStreams ? 8 : 32));
+  const bool slow = bytes_per_s > 0 && bytes_per_s < fastest_rate_;
+  const int64_t own =
+      slow ? std::max(kLeastSlowBytes, Portion(least, bytes_per_s, fastest_rate_)) : least;
+  return std::min(most_bytes_, own);
+}
+
 SliceLimits Sizer::Limits(bool by_port) const {
-  const int64_t least = std::min(
-      most_bytes_,
-      std::max(kMinSliceBytes, most_bytes_ / (traffic_.most_streams > kSteadyStreams ? 8 : 32)));
   SliceLimits limits;
   for (const RoutedStream& stream : routing_.streams) {
     int64_t bytes = 0;
@@ -91,17 +136,19 @@ SliceLimits Sizer::Limits(bool by_port) const {
     }
     // Cuts are rounded down by less than kCutAlignBytes.
     const int64_t even = CeilDiv(bytes, rounds_) + kCutAlignBytes;
-    limits.slice_bytes.push_back(std::clamp(even, least, most_bytes_));
+    limits.slice_bytes.push_back(std::clamp(even, LeastBytes(SlowestRate(stream)), most_bytes_));
   }
   // A slow port sends as much in a round as it can in the time that the others take.
   for (SiteId site = 0; site < topology_.sites.size(); ++site) {
     const OutletId outlet = ports_.outlet_of_site(site);
     int64_t bytes = most_bytes_;
+    const int64_t rate = outlet == kNone ? 0 : ports_.outlet(outlet).bytes_per_s;
     if (by_port && outlet != kNone) {
-      bytes = BytesIn(RoundPs(), ports_.outlet(outlet).bytes_per_s);
+      bytes = BytesIn(RoundPs(), rate);
       bytes += bytes / 64 + kCutAlignBytes;  // room for chunks that cuts made a little longer
     }
     const int64_t packed = traffic_.lands[site] ? PackRoom(site) - kSlotAlignBytes : most_bytes_;
+    const int64_t least = LeastBytes(rate);
     limits.portion_bytes.push_back(std::clamp(std::min(bytes, packed), least, most_bytes_));
     limits.hand_over_bytes.push_back(std::clamp(packed, least, most_bytes_));
   }
