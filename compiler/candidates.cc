@@ -332,7 +332,7 @@ class CandidateSearch {
   // Filling the trees takes as many rounds as they are deep: shorter rounds are worth their cost
   // where there are few of them.
   void TrySmallSlices() {
-    for (const int64_t part : {2, 4}) {
+    for (const int64_t part : {2, 4, 8, 16}) {
       if (IsDone() || best().kind == CandidateKind::kDirect || !CanGainByFilling()) return;
       ScheduleOptions options = in_.options;
       const int64_t largest = options.max_staging_bytes / kRecvSlots;

@@ -75,8 +75,10 @@ TEST_CASE("a slow NIC between few gets a little from every source in every round
   RouteOptions chains;
   chains.strategy = Strategy::kChains;
   chains.heads = 1;
-  const Built built = Build(job, chains, {});
-  CHECK(CheckSchedule(job, {}, built.schedule) == "");
+  ScheduleOptions options;
+  options.slice_bytes = int64_t{1} << 20;
+  const Built built = Build(job, chains, options);
+  CHECK(CheckSchedule(job, options, built.schedule) == "");
   const int64_t bound_ns = WitnessNs(built.routing.witnesses[0]);
   CHECK(PredictNs(job.topology, built.schedule) < bound_ns + bound_ns / 20);
 }
