@@ -20,8 +20,7 @@ constexpr size_t kMostWork = 200'000;
 
 // Between domains: bytes by where they are held and where they are needed besides.
 std::map<std::pair<DomainList, DomainList>, int64_t> FindDemands(const Plan& plan) {
-  std::vector<DomainList> domains_of_set;
-  for (const RankList& set : plan.rank_sets) domains_of_set.push_back(DomainsOf(plan, set));
+  const std::vector<DomainList> domains_of_set = DomainsOfSets(plan);
   std::map<std::pair<uint32_t, uint32_t>, int64_t> by_sets;
   for (const PlanClass& cls : plan.classes) by_sets[{cls.holders, cls.needers}] += cls.bytes;
   std::map<std::pair<DomainList, DomainList>, int64_t> demands;

@@ -1,6 +1,7 @@
 #include "compiler/plan_tools/loads.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "runtime/plan/program.h"
 
@@ -84,6 +85,23 @@ std::vector<uint32_t> DomainsOf(const Plan& plan, const RankList& ranks) {
   return domains;
 }
 
+std::vector<std::vector<uint32_t>> DomainsOfSets(const Plan& plan) {
+  std::unordered_map<Rank, uint32_t> domain_of;  // for lookup only
+  for (const PlanSite& site : plan.sites) domain_of.emplace(site.rank, site.domain);
+  std::vector<std::vector<uint32_t>> domains_of_set;
+  for (const RankList& ranks : plan.rank_sets) {
+    std::vector<uint32_t>& domains = domains_of_set.emplace_back();
+    for (const Rank rank : ranks) {
+      const auto found = domain_of.find(rank);
+      if (found == domain_of.end()) continue;
+      if (domains.empty() || domains.back() != found->second) domains.push_back(found->second);
+    }
+    std::sort(domains.begin(), domains.end());
+    domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
+  }
+  return domains_of_set;
+}
+
 PlanLoads ComputeLoads(const Plan& plan) {
   PlanLoads loads;
   loads.sites.resize(plan.sites.size());
@@ -98,10 +116,7 @@ PlanLoads ComputeLoads(const Plan& plan) {
     domain.network.send_bytes += loads.sites[s].send_bytes;
     domain.network.receive_bytes += loads.sites[s].receive_bytes;
   }
-  std::vector<std::vector<uint32_t>> domains_of_set(plan.rank_sets.size());
-  for (size_t set = 0; set < plan.rank_sets.size(); ++set) {
-    domains_of_set[set] = DomainsOf(plan, plan.rank_sets[set]);
-  }
+  const std::vector<std::vector<uint32_t>> domains_of_set = DomainsOfSets(plan);
   for (const PlanClass& cls : plan.classes) {
     const std::vector<uint32_t>& have = domains_of_set[cls.holders];
     for (const uint32_t domain : domains_of_set[cls.needers]) {

@@ -28,6 +28,9 @@ struct PlanLoads {
 
 PlanLoads ComputeLoads(const Plan& plan);
 
+// Per rank set of the plan, the domains of its ranks.
+std::vector<std::vector<uint32_t>> DomainsOfSets(const Plan& plan);
+
 // Domains of the ranks in `ranks`, rising, each once. Ranks without a site are passed over.
 std::vector<uint32_t> DomainsOf(const Plan& plan, const RankList& ranks);
 

@@ -36,7 +36,9 @@ Sums OfPrograms(const Plan& plan) {
       if (op.kind == OpKind::kSend || op.kind == OpKind::kForward) {
         Sum& sum = sums[{rank.rank, op.peer}];
         sum.bytes += op.extent;
-        ++sum.messages;
+        const bool network = plan.sites[index.SiteIndex(plan, rank.rank)].domain !=
+                             plan.sites[index.SiteIndex(plan, op.peer)].domain;
+        sum.messages += network ? 1 : 0;
       }
       if (op.kind == OpKind::kCopy && op.peer != rank.rank) {
         sums[{op.peer, rank.rank}].bytes += op.extent;

@@ -28,12 +28,13 @@ class Certificate {
   // `sent` holds other traffic only.
   Certificate(const Ports& ports, const std::vector<Flow>& flows, const PortBytes& sent)
       : ports_(ports), flows_(flows), place_(ports.outlet_count(), kNone) {
+    std::vector<bool> used(ports.outlet_count(), false);
     for (const Flow& flow : flows) {
-      outlets_.insert(outlets_.end(), flow.outlets.begin(), flow.outlets.end());
+      for (const OutletId outlet : flow.outlets) used[outlet] = true;
     }
-    std::sort(outlets_.begin(), outlets_.end());
-    outlets_.erase(std::unique(outlets_.begin(), outlets_.end()), outlets_.end());
-    for (const OutletId outlet : outlets_) {
+    for (OutletId outlet = 0; outlet < used.size(); ++outlet) {
+      if (!used[outlet]) continue;
+      outlets_.push_back(outlet);
       other_water_.push_back(Wide{sent.Level(outlet)} * ports.outlet(outlet).bytes_per_s);
     }
   }
