@@ -52,10 +52,10 @@ std::vector<const CLI::Option*> AllOptionsOf(const CLI::App& command) {
   return options;
 }
 
-// All names of all options of a command, separated by spaces.
-std::string Words(const CLI::App& command) {
+// All names of the options, separated by spaces.
+std::string Words(const std::vector<const CLI::Option*>& options) {
   std::string words;
-  for (const CLI::Option* option : AllOptionsOf(command)) {
+  for (const CLI::Option* option : options) {
     for (const std::string& name : NamesOf(*option)) words += (words.empty() ? "" : " ") + name;
   }
   return words;
@@ -109,11 +109,11 @@ void PrintBash(const CLI::App& root, std::ostream& out) {
          "  done\n"
          "  case \"$command\" in\n";
   for (const CLI::App* command : PartsOf(root, true)) {
-    out << "    " << command->get_name() << ") words=\"" << Words(*command) << "\"";
+    out << "    " << command->get_name() << ") words=\"" << Words(AllOptionsOf(*command)) << "\"";
     if (!PartsOf(*command, true).empty()) out << " names=\"" << CommandWords(*command, " ") << "\"";
     out << " ;;\n";
   }
-  out << "    *) words=\"-h --help\" names=\"" << CommandWords(root, " ")
+  out << "    *) words=\"" << Words(OptionsOf(root)) << "\" names=\"" << CommandWords(root, " ")
       << "\" ;;\n"
          "  esac\n"
          "  case \"$command ${COMP_WORDS[COMP_CWORD-1]}\" in\n";
@@ -240,7 +240,9 @@ ExitCode RunMan(const CLI::App& root, std::ostream& out) {
          ".B reshardc\n"
          "\\fICOMMAND\\fR [\\fIOPTION\\fR]... \\fIFILE\\fR...\n"
          ".SH DESCRIPTION\n"
-      << ManText(root.get_description()) << "\n.SH COMMANDS\n";
+      << ManText(root.get_description()) << "\n.SH OPTIONS\n";
+  for (const CLI::Option* option : OptionsOf(root)) PrintManOption(*option, out);
+  out << ".SH COMMANDS\n";
   for (const CLI::App* command : PartsOf(root, true)) {
     for (const CLI::App* part : WithParts(*command)) {
       out << ".SS " << ManText(command->get_name())

@@ -22,7 +22,9 @@
 #include "compiler/cli/simulate_command.h"
 #include "compiler/cli/terminal.h"
 #include "compiler/cli/verify_command.h"
+#include "compiler/cli/version.h"
 #include "compiler/diag/diagnostics.h"
+#include "runtime/plan/plan.h"
 
 namespace reshard {
 namespace {
@@ -102,7 +104,7 @@ std::vector<std::string> WithCommand(int argc, char** argv) {
   std::vector<std::string> words(argv + 1, argv + argc);
   bool named = words.empty();
   for (const std::string& word : words) {
-    if (word == "-h" || word == "--help" || word == "--help-all") named = true;
+    if (word == "-h" || word == "--help" || word == "--version") named = true;
     if (!word.empty() && word[0] == '-' && word != "-") continue;
     for (const std::string_view command : kCommands) named = named || word == command;
     break;
@@ -125,6 +127,10 @@ int Run(int argc, char** argv) {
       "reshardc"};
   app.require_subcommand(1);
   app.footer(kExamples);
+  app.set_version_flag(
+      "--version",
+      std::string("reshardc ") + kProgramVersion + ", plan format " + std::to_string(kPlanVersion),
+      "print the version, and that of the plans that are written");
   Request request;
   RealFileSystem files;
   std::function<ExitCode()> run;

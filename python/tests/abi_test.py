@@ -123,6 +123,13 @@ class AbiTest(unittest.TestCase):
     def test_the_library_is_of_this_version(self):
         self.assertEqual(_abi.ABI_VERSION, library()._dll.reshard_abi_version())
 
+    def test_the_program_is_of_the_version_of_the_package(self):
+        with open("python/pyproject.toml", encoding="utf-8") as stream:
+            version, = re.findall(r'^version = "(.*)"', stream.read(), re.M)
+        said = subprocess.run(["compiler/cli/reshardc", "--version"], stdout=subprocess.PIPE,
+                              check=True, text=True).stdout
+        self.assertEqual("reshardc %s, plan format 1\n" % version, said)
+
     def test_another_tree_comes_too_late_once_the_library_is_open(self):
         library()
         with self.assertRaisesRegex(RuntimeError, "before the first use"):
