@@ -280,17 +280,17 @@ class TreeBuilder {
 };
 
 // What the library reads too leniently: it skips a byte order mark and takes a NUL for the end.
-bool CheckBytes(std::string_view text, uint32_t file, Diagnostics* diags) {
+bool CheckBytes(std::string_view text, uint32_t file, size_t max_bytes, Diagnostics* diags) {
   const auto error = [&](size_t begin, size_t end, std::string message,
                          DiagnosticCode code = DiagnosticCode::kBadJson) {
     diags->Error(code, {file, static_cast<uint32_t>(begin), static_cast<uint32_t>(end)},
                  std::move(message));
     return false;
   };
-  if (text.size() > kMaxJsonBytes) {
+  if (text.size() > max_bytes) {
     return error(0, 0,
                  "the file has " + std::to_string(text.size()) + " bytes, at most " +
-                     std::to_string(kMaxJsonBytes) + " are read",
+                     std::to_string(max_bytes) + " are read",
                  DiagnosticCode::kTooLarge);
   }
   if (std::all_of(text.begin(), text.end(), IsSpace)) return error(0, 0, "the file is empty");
@@ -380,10 +380,11 @@ const JsonNode* JsonNode::Find(std::string_view key) const {
   return nullptr;
 }
 
-bool ReadJson(const SourceMap& sources, uint32_t file, Diagnostics* diags, JsonNode* out) {
+bool ReadJson(const SourceMap& sources, uint32_t file, Diagnostics* diags, JsonNode* out,
+              size_t max_bytes) {
   *out = JsonNode();
   const std::string_view text = sources.text(file);
-  if (!CheckBytes(text, file, diags)) return false;
+  if (!CheckBytes(text, file, max_bytes, diags)) return false;
   TreeBuilder builder(text, file, diags, out);
   const bool parsed = nlohmann::json::sax_parse(text.begin(), text.end(), &builder);
   return parsed && !builder.failed();

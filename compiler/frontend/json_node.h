@@ -40,9 +40,10 @@ struct JsonMember {
 inline constexpr size_t kMaxJsonBytes = size_t{64} << 20;
 inline constexpr int kMaxJsonDepth = 64;
 
-// Reads file number `file` of `sources`. Returns false after at least one error was reported.
+// Reads file number `file` of `sources`, of at most `max_bytes`. Returns false after at least one
+// error was reported.
 [[nodiscard]] bool ReadJson(const SourceMap& sources, uint32_t file, Diagnostics* diags,
-                            JsonNode* out);
+                            JsonNode* out, size_t max_bytes = kMaxJsonBytes);
 
 // The document with keys sorted, "comment" members left out and no white space: equal for equal
 // inputs whatever their formatting. The input digests of a plan are SHA-256 of this text.

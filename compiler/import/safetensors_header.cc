@@ -106,7 +106,7 @@ bool ReadSafetensorsHeader(const std::string& path, std::string_view start, uint
     return false;
   }
   JsonNode root;
-  if (!ReadJson(*sources, file, diags, &root)) return false;
+  if (!ReadJson(*sources, file, diags, &root, kMaxSafetensorsHeaderBytes)) return false;
   if (!ExpectKind(root, JsonNode::Kind::kObject, "the header", diags)) return false;
   const uint64_t rest = file_bytes - kSafetensorsPrefixBytes - header_bytes;
   const auto data_bytes =

@@ -54,6 +54,15 @@ TEST_CASE("every cut of a file is refused, and so is a byte more") {
   CHECK_FALSE(ReadHeader(whole, whole.size() + 1).ok);
 }
 
+TEST_CASE("a header may have as many bytes as the format allows, and no more") {
+  std::string header = R"({"a":{"dtype":"U8","shape":[4],"data_offsets":[0,4]}})";
+  header.resize(kMaxSafetensorsHeaderBytes, ' ');  // writers pad with spaces
+  CHECK(ReadHeader(WithSize(header), 8 + header.size() + 4).ok);
+  header.push_back(' ');
+  const Read larger = ReadHeader(WithSize(header), 8 + header.size() + 4);
+  CHECK(larger.codes == std::vector<DiagnosticCode>{DiagnosticCode::kTooLarge});
+}
+
 TEST_CASE("sizes beyond what a file can have overflow nothing") {
   CHECK(SafetensorsHeaderBytes("1234567") == 0);
   CHECK(SafetensorsHeaderBytes(std::string(8, '\xff')) == UINT64_MAX);
