@@ -26,15 +26,14 @@ bool RunImportRecordedCopies(const ImportRecordedCopiesArgs& args, ImportRun* ru
     shapes = ReadJsonFile(args.shapes, run);
     if (!shapes) return false;
   }
-  std::vector<JsonNode> files;
-  for (const std::string& path : args.files) {
-    std::optional<JsonNode> file = ReadJsonFile(path, run);
-    if (!file) return false;
-    files.push_back(std::move(*file));
-  }
+  const auto read = [&](size_t i, JsonNode* root) {
+    std::optional<JsonNode> file = ReadJsonFile(args.files[i], run);
+    if (file) *root = std::move(*file);
+    return file.has_value();
+  };
   JsonDoc layout = JsonDoc::Object();
-  if (!ImportRecordedCopies(files, shapes ? &*shapes : nullptr, args.options, &run->diags,
-                            &layout)) {
+  if (!ImportRecordedCopies(args.files.size(), read, shapes ? &*shapes : nullptr, args.options,
+                            &run->diags, &layout)) {
     return false;
   }
   return WriteDocFile(args.output, layout, run) &&

@@ -278,14 +278,14 @@ class Importer {
 
 }  // namespace
 
-bool ImportRecordedCopies(const std::vector<JsonNode>& files, const JsonNode* shapes,
+bool ImportRecordedCopies(size_t file_count, const ReadRecording& read, const JsonNode* shapes,
                           const RecordedCopiesOptions& options, Diagnostics* diags, JsonDoc* out) {
   Importer importer(options, diags);
   if (shapes != nullptr && !importer.ReadShapes(*shapes)) return false;
   bool ok = true;
-  for (const JsonNode& file : files) {
-    ok &= importer.Read(file);
-    if (importer.too_many()) break;
+  for (size_t i = 0; i < file_count && !importer.too_many(); ++i) {
+    JsonNode root;
+    ok = read(i, &root) && importer.Read(root) && ok;
   }
   if (!ok) return false;
   *out = importer.Layout();

@@ -6,8 +6,9 @@
 #ifndef RESHARD_COMPILER_IMPORT_IMPORT_RECORDED_COPIES_H_
 #define RESHARD_COMPILER_IMPORT_IMPORT_RECORDED_COPIES_H_
 
+#include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <functional>
 
 #include "compiler/diag/diagnostics.h"
 #include "compiler/frontend/json_node.h"
@@ -19,9 +20,14 @@ struct RecordedCopiesOptions {
   int64_t max_pieces = 1'000'000;  // over all files, before folding
 };
 
-// `files` are the files as read. `shapes`, where not null, is {NAME: {"shape", "dtype"}}: the
+// Reads file number i of the recordings; false after an error was reported.
+using ReadRecording = std::function<bool(size_t i, JsonNode* root)>;
+
+// Each of the `file_count` files is read, taken over and freed before the next: together they may
+// be many times what memory holds. `shapes`, where not null, is {NAME: {"shape", "dtype"}}: the
 // checkpoint, for files without "tensors". Returns false after at least one error was reported.
-[[nodiscard]] bool ImportRecordedCopies(const std::vector<JsonNode>& files, const JsonNode* shapes,
+[[nodiscard]] bool ImportRecordedCopies(size_t file_count, const ReadRecording& read,
+                                        const JsonNode* shapes,
                                         const RecordedCopiesOptions& options, Diagnostics* diags,
                                         JsonDoc* out);
 

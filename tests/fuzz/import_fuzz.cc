@@ -159,12 +159,10 @@ class ImportInput {
   }
 
   bool RunRecordedCopies() {
-    std::vector<JsonNode> files(1);
     JsonDoc layout = JsonDoc::Object();
     const RecordedCopiesOptions options = {.max_pieces = 1000};
-    if (!Read(1, &files[0]) || !ImportRecordedCopies(files, nullptr, options, &diags_, &layout)) {
-      return false;
-    }
+    const auto read = [&](size_t, JsonNode* root) { return Read(1, root); };
+    if (!ImportRecordedCopies(1, read, nullptr, options, &diags_, &layout)) return false;
     CheckLayout(layout);
     return true;
   }
