@@ -40,7 +40,9 @@ bool ResolveBoth(const std::vector<LayoutSpec>& layouts, const LayoutSpec& other
     return false;
   }
   const LayoutSpec* second = declarer == &other ? mine : &other;
-  if (!BuildLogicalTable(declarer, second, diags, &out->table)) return false;
+  // Where the job's other side declares the tensors, ours may still have aliases of them.
+  const LayoutSpec* third = declarer == mine || second == mine ? nullptr : mine;
+  if (!BuildLogicalTable(declarer, second, diags, &out->table, third)) return false;
   const bool good = Resolve(*mine, out->table, diags, &out->mine);
   return Resolve(other, out->table, diags, &out->theirs) && good;
 }

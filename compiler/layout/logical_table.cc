@@ -59,12 +59,12 @@ std::vector<std::string> LogicalTable::SampleNames() const {
 }
 
 bool BuildLogicalTable(const LayoutSpec* source, const LayoutSpec* destination, Diagnostics* diags,
-                       LogicalTable* out) {
+                       LogicalTable* out, const LayoutSpec* only_aliases) {
   struct SideScope {
     const LayoutSpec* spec;
     SpecScope scope;
   };
-  SideScope sides[] = {{source, {}}, {destination, {}}};
+  SideScope sides[] = {{source, {}}, {destination, {}}, {only_aliases, {}}};
   LogicalIndex index(out);
   std::vector<PendingScale> scales;
   int64_t entries_left = kMaxTableEntries;
@@ -74,7 +74,7 @@ bool BuildLogicalTable(const LayoutSpec* source, const LayoutSpec* destination, 
   }
   if (!good) return false;
   for (const SideScope& side : sides) {
-    if (side.spec == nullptr) continue;
+    if (side.spec == nullptr || side.spec == only_aliases) continue;
     good &= AddLogicalTemplates(*side.spec, side.scope, &entries_left, &index, &scales, diags);
   }
   // Aliases of tensors that were refused would only repeat the cause.

@@ -79,9 +79,11 @@ struct LogicalTable {
   std::vector<std::string> SampleNames() const;
 };
 
-// `source` or `destination` may be null (a single file is checked alone).
+// `source` or `destination` may be null (a single file is checked alone). Of a third layout, if
+// given, only the aliases count.
 [[nodiscard]] bool BuildLogicalTable(const LayoutSpec* source, const LayoutSpec* destination,
-                                     Diagnostics* diags, LogicalTable* out);
+                                     Diagnostics* diags, LogicalTable* out,
+                                     const LayoutSpec* only_aliases = nullptr);
 
 }  // namespace reshard
 
