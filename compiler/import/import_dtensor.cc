@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/frontend/expr.h"
 #include "compiler/frontend/layout_spec.h"
 #include "compiler/import/export_reader.h"
 #include "compiler/import/fold_tensors.h"
@@ -26,6 +27,7 @@ struct Spread {
   std::string mesh;
   std::vector<std::string> placements;
   std::string strided;
+  std::vector<std::string> shares;  // further names of the same buffers; then it is one tensor
   friend auto operator<=>(const Spread&, const Spread&) = default;
 };
 
@@ -70,6 +72,11 @@ bool ReadMesh(const JsonMember& member, const ExportedSide& side, Diagnostics* d
   }
   for (const JsonNode& name : names->items) {
     if (!ExpectKind(name, JsonNode::Kind::kString, "a dim of " + what, diags)) return false;
+    if (!IsIdentifier(name.text) || IsFunctionName(name.text)) {
+      diags->Error(DiagnosticCode::kBadName, name.span,
+                   "'" + name.text + "' is no name of an axis: expected letters, digits and _");
+      return false;
+    }
     mesh.axes.push_back(name.text);
   }
   if (!ReadRanks(*ranks, mesh.axes.size(), what, out->world, side.rank_base, diags, &mesh.ranks)) {
@@ -88,6 +95,7 @@ bool ReadTensor(const JsonNode& node, const std::map<std::string, size_t>& axes_
   const JsonNode* mesh = object.Required("mesh", JsonNode::Kind::kString);
   const JsonNode* placements = object.Required("placements", JsonNode::Kind::kArray);
   spread->strided = object.Word("strided", {"order", "replay"}).value_or("");
+  const JsonNode* shares = object.Optional("shares", JsonNode::Kind::kArray);
   static_cast<void>(object.String("producer"));
   if (!object.Finish()) return false;
   const std::string what = "the tensor '" + name->text + "'";
@@ -118,6 +126,18 @@ bool ReadTensor(const JsonNode& node, const std::map<std::string, size_t>& axes_
   static_cast<void>(ReadPlacements(*placements, diags));
   if (diags->error_count() > errors) return false;
   for (const JsonNode& placement : placements->items) spread->placements.push_back(placement.text);
+  if (shares != nullptr) {
+    for (const JsonNode& other : shares->items) {
+      if (!ExpectKind(other, JsonNode::Kind::kString, "a further name of " + what, diags)) {
+        return false;
+      }
+      if (other.text.empty()) {
+        diags->Error(DiagnosticCode::kBadName, other.span, "a further name is empty");
+        return false;
+      }
+      spread->shares.push_back(other.text);
+    }
+  }
   spread->mesh = mesh->text;
   if (!extents || !type) return false;
   *tensor = {name->text, *extents, *type, name->span};
@@ -129,6 +149,13 @@ bool ReadTensors(const JsonNode& tensors, Diagnostics* diags, Export* out) {
   for (const auto& [name, mesh] : out->meshes) axes_of[name] = mesh.axes.size();
   std::map<Spread, size_t> group_of;
   std::map<std::string, Span> names;
+  const auto is_new = [&](const std::string& name, Span span) {
+    const auto [earlier, added] = names.try_emplace(name, span);
+    if (added) return true;
+    diags->Error(DiagnosticCode::kDuplicateTensor, span, "'" + name + "' is listed twice")
+        .notes.push_back({earlier->second, "here first"});
+    return false;
+  };
   bool ok = true;
   for (const JsonNode& node : tensors.items) {
     ModelTensor tensor;
@@ -137,13 +164,10 @@ bool ReadTensors(const JsonNode& tensors, Diagnostics* diags, Export* out) {
       ok = false;
       continue;
     }
-    const auto [earlier, is_new] = names.try_emplace(tensor.name, tensor.span);
-    if (!is_new) {
+    bool fresh = is_new(tensor.name, tensor.span);
+    for (const std::string& other : spread.shares) fresh = is_new(other, tensor.span) && fresh;
+    if (!fresh) {
       ok = false;
-      diags
-          ->Error(DiagnosticCode::kDuplicateTensor, tensor.span,
-                  "'" + tensor.name + "' is listed twice")
-          .notes.push_back({earlier->second, "here first"});
       continue;
     }
     const auto [place, added] = group_of.try_emplace(spread, out->groups.size());
@@ -221,6 +245,11 @@ JsonDoc ParamDoc(const TensorTemplate& folded, const Spread& spread) {
       .Set("tensor", folded.name)
       .Set("placements", JsonDoc::Array(spread.placements));
   if (!spread.strided.empty()) param.Set("strided", spread.strided);
+  if (!spread.shares.empty()) {
+    JsonDoc names = JsonDoc::Array();
+    for (const std::string& name : spread.shares) names.Add(LiteralName(name));
+    param.Set("shares", std::move(names));
+  }
   return param;
 }
 
@@ -238,9 +267,13 @@ bool ImportDtensor(const JsonNode& root, const ExportedSide& side, Diagnostics* 
   }
   JsonDoc logical = JsonDoc::Array();
   JsonDoc params = JsonDoc::Array();
+  JsonDoc aliases = JsonDoc::Array();
   std::set<std::string> firsts;
   for (const auto& [spread, tensors] : from.groups) {
     for (const TensorTemplate& folded : FoldTensors(tensors)) {
+      for (const std::string& name : spread.shares) {
+        aliases.Add(JsonDoc::Object().Set("name", LiteralName(name)).Set("of", folded.name));
+      }
       firsts.insert(folded.first_name);
       logical.Add(LogicalDoc(folded));
       params.Add(ParamDoc(folded, spread));
@@ -252,9 +285,9 @@ bool ImportDtensor(const JsonNode& root, const ExportedSide& side, Diagnostics* 
       .Set("side", side.source ? "source" : "destination")
       .Set("comment", "From DTensors: meshes, placements and names as the job has them.");
   if (side.rank_base != 0) out->Set("rank_base", side.rank_base);
-  out->Set("logical", std::move(logical))
-      .Set("meshes", std::move(meshes))
-      .Set("params", std::move(params));
+  out->Set("logical", std::move(logical));
+  if (!aliases.items().empty()) out->Set("aliases", std::move(aliases));
+  out->Set("meshes", std::move(meshes)).Set("params", std::move(params));
   return AddExpect(from, firsts, side, diags, out);
 }
 

@@ -148,8 +148,10 @@ class TwoProcessesTest(unittest.TestCase):
                 export["tensors"]}
         self.assertEqual(
             {"uneven": ([3, 4], "float32", ["S(0)"]), "norm": ([4], "bfloat16", ["R"]),
-             "tied": ([4], "bfloat16", ["R"]), "scale": ([2], "float32", ["R"]),
+             "scale": ([2], "float32", ["R"]),
              "stage0": ([1], "float32", ["R"]), "stage1": ([2], "float32", ["R"])}, said)
+        self.assertEqual({"norm": ["tied"]}, {t["fqn"]: t["shares"] for t in export["tensors"]
+                                              if "shares" in t})
         self.assertEqual({"dim_names": ["tp"], "mesh": [0, 1]}, mesh_of["uneven"])
         self.assertEqual([0, 1], mesh_of["scale"]["mesh"])
         self.assertEqual([[0], [1]], [mesh_of["stage%d" % rank]["mesh"] for rank in (0, 1)])
@@ -160,7 +162,10 @@ class TwoProcessesTest(unittest.TestCase):
         layout = reshard.import_layout("dtensor", self.heard[0]["dtensors"])
         reader = rank_threads.whole_layout("destination", 2, {
             "uneven": ((3, 4), "f32"), "scale": ((2,), "f32"), "norm": ((4,), "bf16"),
-            "tied": ((4,), "bf16"), "stage0": ((1,), "f32"), "stage1": ((2,), "f32")})
+            "stage0": ((1,), "f32"), "stage1": ((2,), "f32")})
+        # A tied param is one buffer, and one tensor under both names.
+        norm = next(param for param in reader["params"] if param["name"] == "norm")
+        reader["params"].append(dict(norm, name="head", tensor="tied"))
         plan = reshard.compile(layout, reader, rank_threads.one_node(3))
         self.assertEqual([(2, 4), (1, 4)], [
             next(p.shape for p in plan.params(rank) if p.name == "uneven") for rank in (0, 1)])

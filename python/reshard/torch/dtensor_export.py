@@ -65,6 +65,27 @@ def _describe(name: str, tensor: torch.Tensor, group: Any) -> Dict[str, Any]:
                      "mesh": _in_group(mesh.mesh.tolist(), group, name)}}
 
 
+def _tied(entries: Mapping[str, Any]) -> Dict[str, List[str]]:
+    """The first name of each tensor -> its further names: one tensor, or the same elements of one
+    storage."""
+    first: Dict[Any, str] = {}
+    names: Dict[str, List[str]] = {}
+    for name, tensor in entries.items():
+        if not isinstance(tensor, torch.Tensor):
+            continue
+        local = local_tensor(tensor)
+        place: Any = id(tensor)
+        if local.device.type != "meta" and local.numel() > 0:
+            place = (local.data_ptr(), tuple(local.shape), local.stride(), local.dtype,
+                     tuple(tensor.shape))
+        if place in first:
+            names[first[place]].append(name)
+        else:
+            first[place] = name
+            names[name] = []
+    return names
+
+
 def _merge(everyone: Sequence[Sequence[Mapping[str, Any]]]) -> Dict[str, Any]:
     """What all ranks said: a tensor's mesh, placements and shape have to be the same on all."""
     first: Dict[str, Mapping[str, Any]] = {}
@@ -99,7 +120,7 @@ def export_dtensors(model: Params, process_group: Any = None) -> Dict[str, Any]:
     Args:
         model: a module, or tensors by name. DTensors by mesh and placements; other tensors are taken
             to be whole and equal on all ranks that have one of that name. Pipeline stages may have
-            different names.
+            different names. Tied params, which are one tensor, are one entry with all their names.
         process_group: of torch.distributed; None: the default one, or a world of one process. When
             there is one, collective: all ranks get what all have said, and their local shapes as a
             check.
@@ -112,8 +133,11 @@ def export_dtensors(model: Params, process_group: Any = None) -> Dict[str, Any]:
     """
     entries: Mapping[str, torch.Tensor] = (
         model.state_dict(keep_vars=True) if isinstance(model, torch.nn.Module) else model)
-    described = [_describe(name, tensor, process_group) for name, tensor in entries.items()
-                 if isinstance(tensor, torch.Tensor)]
+    described = []
+    for name, others in _tied(entries).items():
+        described.append(_describe(name, entries[name], process_group))
+        if others:
+            described[-1]["entry"]["shares"] = others
     everyone: List[Any] = [described]
     if dist.is_available() and dist.is_initialized():
         everyone = [None] * dist.get_world_size(process_group)
