@@ -32,7 +32,7 @@ std::optional<LayoutSpec> ReadLayoutDocument(InputFile file, Diagnostics* diags,
   const std::optional<JsonNode> root = ReadDocument(std::move(file), diags, sources);
   LayoutSpec spec;
   if (!root || !ReadLayoutSpec(*root, diags, &spec)) return std::nullopt;
-  *digest = Sha256Of(CanonicalJson(*root));
+  *digest = Sha256Of(CanonicalJson(*root, kUnorderedInLayouts));
   return spec;
 }
 
@@ -41,7 +41,7 @@ std::optional<TopoSpec> ReadTopoDocument(InputFile file, Diagnostics* diags, Sou
   const std::optional<JsonNode> root = ReadDocument(std::move(file), diags, sources);
   TopoSpec spec;
   if (!root || !ReadTopoSpec(*root, diags, &spec)) return std::nullopt;
-  *digest = Sha256Of(CanonicalJson(*root));
+  *digest = Sha256Of(CanonicalJson(*root, kUnorderedInTopologies));
   return spec;
 }
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -324,52 +325,84 @@ void AppendString(std::string_view text, std::string* out) {
   *out += '"';
 }
 
-void AppendCanonical(const JsonNode& node, std::string* out);
+// Writes the canonical text of a document; knows the keys that lead to the node at hand.
+class CanonicalWriter {
+ public:
+  CanonicalWriter(std::span<const std::string_view> unordered, std::string* out)
+      : unordered_(unordered), out_(*out) {}
 
-void AppendMembers(const JsonNode& node, std::string* out) {
-  std::vector<const JsonMember*> sorted;
-  for (const JsonMember& member : node.members) {
-    if (member.key != "comment") sorted.push_back(&member);
+  void Append(const JsonNode& node) {
+    switch (node.kind) {
+      case JsonNode::Kind::kNull:
+        out_ += "null";
+        break;
+      case JsonNode::Kind::kBool:
+        out_ += node.boolean ? "true" : "false";
+        break;
+      case JsonNode::Kind::kNumber:
+        out_ += CanonicalNumber(node.text);
+        break;
+      case JsonNode::Kind::kString:
+        AppendString(node.text, &out_);
+        break;
+      case JsonNode::Kind::kArray:
+        AppendItems(node);
+        break;
+      case JsonNode::Kind::kObject:
+        AppendMembers(node);
+        break;
+    }
   }
-  std::sort(sorted.begin(), sorted.end(),
-            [](const JsonMember* a, const JsonMember* b) { return a->key < b->key; });
-  *out += '{';
-  for (const JsonMember* member : sorted) {
-    if (member != sorted.front()) *out += ',';
-    AppendString(member->key, out);
-    *out += ':';
-    AppendCanonical(member->value, out);
-  }
-  *out += '}';
-}
 
-void AppendCanonical(const JsonNode& node, std::string* out) {
-  switch (node.kind) {
-    case JsonNode::Kind::kNull:
-      *out += "null";
-      break;
-    case JsonNode::Kind::kBool:
-      *out += node.boolean ? "true" : "false";
-      break;
-    case JsonNode::Kind::kNumber:
-      *out += CanonicalNumber(node.text);
-      break;
-    case JsonNode::Kind::kString:
-      AppendString(node.text, out);
-      break;
-    case JsonNode::Kind::kArray:
-      *out += '[';
-      for (size_t i = 0; i < node.items.size(); ++i) {
-        if (i != 0) *out += ',';
-        AppendCanonical(node.items[i], out);
-      }
-      *out += ']';
-      break;
-    case JsonNode::Kind::kObject:
-      AppendMembers(node, out);
-      break;
+ private:
+  void AppendItems(const JsonNode& node) {
+    const bool sorts = depth_ <= 2 && std::find(unordered_.begin(), unordered_.end(), path_) !=
+                                          unordered_.end();
+    std::vector<std::string> texts;  // of sorted items
+    const size_t begin = out_.size() + 1;
+    out_ += '[';
+    for (size_t i = 0; i < node.items.size(); ++i) {
+      if (i != 0 && !sorts) out_ += ',';
+      Append(node.items[i]);
+      if (!sorts) continue;
+      texts.push_back(out_.substr(begin));
+      out_.resize(begin);
+    }
+    std::sort(texts.begin(), texts.end());
+    for (const std::string& text : texts) {
+      if (out_.size() > begin) out_ += ',';
+      out_ += text;
+    }
+    out_ += ']';
   }
-}
+
+  void AppendMembers(const JsonNode& node) {
+    std::vector<const JsonMember*> sorted;
+    for (const JsonMember& member : node.members) {
+      if (member.key != "comment") sorted.push_back(&member);
+    }
+    std::sort(sorted.begin(), sorted.end(),
+              [](const JsonMember* a, const JsonMember* b) { return a->key < b->key; });
+    out_ += '{';
+    const size_t path_bytes = path_.size();
+    ++depth_;
+    for (const JsonMember* member : sorted) {
+      if (member != sorted.front()) out_ += ',';
+      AppendString(member->key, &out_);
+      out_ += ':';
+      if (depth_ <= 2) path_ += (path_.empty() ? "" : ".") + member->key;
+      Append(member->value);
+      path_.resize(path_bytes);
+    }
+    --depth_;
+    out_ += '}';
+  }
+
+  const std::span<const std::string_view> unordered_;
+  std::string& out_;
+  std::string path_;  // the keys of the first two objects around the node
+  int depth_ = 0;     // objects around the node
+};
 
 }  // namespace
 
@@ -390,9 +423,9 @@ bool ReadJson(const SourceMap& sources, uint32_t file, Diagnostics* diags, JsonN
   return parsed && !builder.failed();
 }
 
-std::string CanonicalJson(const JsonNode& node) {
+std::string CanonicalJson(const JsonNode& node, std::span<const std::string_view> unordered) {
   std::string out;
-  AppendCanonical(node, &out);
+  CanonicalWriter(unordered, &out).Append(node);
   return out;
 }
 

@@ -185,5 +185,12 @@ TEST_CASE("equal documents have one canonical text") {
   CHECK(CanonicalJson(Read("[1,2]").root) != CanonicalJson(Read("[2,1]").root));
 }
 
+TEST_CASE("arrays whose order has no meaning are sorted in the canonical text") {
+  const std::string_view unordered[] = {"a", "a.b"};
+  const Read read(R"({"b":["y","x"],"a":[{"b":[3,1]},{"c":[2,1],"b":[9,{"b":[2,1]}]}],"d":{"a":[2,1]}})");
+  CHECK(CanonicalJson(read.root, unordered) ==
+        R"({"a":[{"b":[1,3]},{"b":[9,{"b":[2,1]}],"c":[2,1]}],"b":["y","x"],"d":{"a":[2,1]}})");
+}
+
 }  // namespace
 }  // namespace reshard

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -221,6 +222,10 @@ struct LayoutSpec {
   std::vector<GlobSpec> unused;
   std::vector<ExpectSpec> expect;
 };
+
+// Arrays of a layout file whose order has no meaning (CanonicalJson).
+inline constexpr std::string_view kUnorderedInLayouts[] = {
+    "aliases", "expect", "explicit", "explicit.pieces", "logical", "params", "unused"};
 
 // Returns false after at least one error was reported.
 [[nodiscard]] bool ReadLayoutSpec(const JsonNode& root, Diagnostics* diags, LayoutSpec* out);

@@ -152,6 +152,10 @@ struct TopoSpec {
   std::vector<OverrideSpec> overrides;
 };
 
+// Arrays of a topology file whose order has no meaning (CanonicalJson).
+inline constexpr std::string_view kUnorderedInTopologies[] = {
+    "fabrics", "fabrics.groups", "nodes", "overrides", "ranks", "scaleup"};
+
 [[nodiscard]] bool ReadTopoSpec(const JsonNode& root, Diagnostics* diags, TopoSpec* out);
 
 }  // namespace reshard

@@ -13,6 +13,7 @@
 #include "compiler/layout/layout.h"
 #include "compiler/layout/mesh.h"
 #include "compiler/layout/placements.h"
+#include "compiler/layout/sort_families.h"
 #include "compiler/layout/template_runs.h"
 #include "compiler/layout/value_tree.h"
 #include "runtime/base/checked_math.h"
@@ -280,7 +281,9 @@ bool BuildLayout(const LayoutSpec& spec, const LogicalTable& table, Diagnostics*
   good &= BuildExplicitParams(spec, table, globals, &families, &budget, diags, out);
   if (budget.exhausted()) return false;
   out->ranks = AllRanks(*out);
-  return good && CheckParamNames(*out, diags);
+  if (!good || !CheckParamNames(*out, diags)) return false;
+  SortFamilies(out);
+  return true;
 }
 
 }  // namespace reshard

@@ -9,6 +9,7 @@
 #include "compiler/layout/logical_templates.h"
 #include "compiler/layout/name_skeleton.h"
 #include "compiler/layout/scope.h"
+#include "compiler/layout/sort_supers.h"
 
 namespace reshard {
 
@@ -83,7 +84,9 @@ bool BuildLogicalTable(const LayoutSpec* source, const LayoutSpec* destination, 
     if (side.spec == nullptr) continue;
     good &= AddAliases(*side.spec, side.scope, &entries_left, &index, diags);
   }
-  return good && ResolveScales(scales, &index, diags);
+  if (!good || !ResolveScales(scales, &index, diags)) return false;
+  SortSupers(out);
+  return true;
 }
 
 }  // namespace reshard

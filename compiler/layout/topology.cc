@@ -51,6 +51,7 @@ class TopologyBuilder {
   void Build() {
     out_->file = spec_.file;
     SetFabric();
+    OrderGroups();
     AddNodes();
     AddSites();
     AddDomains();
@@ -63,9 +64,12 @@ class TopologyBuilder {
   void ReadOverrides();
   void ReadNicOverride(const OverrideSpec& override_spec);
   void SetFabric();
+  void OrderGroups();
   void AddNodes();
+  void AddNics(uint32_t file_node);
   void AddSites();
   void AddDomains();
+  GroupId GroupOf(uint32_t file_node) const;
   std::string DomainName(const RankSite& site, const FileNode& node) const;
 
   Diagnostic& Error(DiagnosticCode code, Span span, std::string text) {
@@ -77,6 +81,7 @@ class TopologyBuilder {
   Topology* out_;
   NodeTable table_;
   std::vector<UsedNode> used_;         // of each node of the table
+  std::vector<GroupId> group_ids_;     // in the Topology, of each group of the file
   std::vector<Placement> placements_;  // rising by rank
   std::map<std::pair<uint32_t, uint32_t>, const OverrideSpec*> nic_overrides_;  // node, NIC
   std::map<Rank, const OverrideSpec*> excluded_;
@@ -208,35 +213,56 @@ void TopologyBuilder::SetFabric() {
   out_->cross_group_latency_ns = fabric.cross_group_latency_ns;
 }
 
-// Nodes with ranks, and all their NICs.
+// Groups, too, in the order of their first ranks; those without ranks last.
+void TopologyBuilder::OrderGroups() {
+  group_ids_.assign(out_->groups.size(), kNone);
+  std::vector<Group> ordered;
+  const auto take = [&](GroupId group) {
+    if (group == kNone || group_ids_[group] != kNone) return;
+    group_ids_[group] = static_cast<GroupId>(ordered.size());
+    ordered.push_back(out_->groups[group]);
+  };
+  for (const Placement& placement : placements_) take(table_.nodes()[placement.node].group);
+  for (GroupId group = 0; group < group_ids_.size(); ++group) take(group);
+  out_->groups = std::move(ordered);
+}
+
+GroupId TopologyBuilder::GroupOf(uint32_t file_node) const {
+  const uint32_t group = table_.nodes()[file_node].group;
+  return group == kNone ? kNone : group_ids_[group];
+}
+
+// Nodes with ranks in the order of their first ranks, and all their NICs.
 void TopologyBuilder::AddNodes() {
-  for (const Placement& placement : placements_) used_[placement.node].node = 0;
   size_t nic_count = 0;
-  for (uint32_t n = 0; n < used_.size(); ++n) {
-    UsedNode& used = used_[n];
-    if (used.node == kNone) continue;
-    used.node = static_cast<NodeId>(out_->nodes.size());
-    used.first_nic = static_cast<NicId>(out_->nics.size());
-    const FileNode& node = table_.nodes()[n];
-    out_->nodes.push_back({std::string(node.name), node.type, node.group});
-    const std::vector<NicSpec>& nics = table_.TypeOf(n).nics;
-    nic_count += nics.size();
+  for (const Placement& placement : placements_) {
+    const uint32_t n = placement.node;
+    if (used_[n].node != kNone) continue;
+    nic_count += table_.TypeOf(n).nics.size();
     if (nic_count > kMaxTopologyNics) {
       Error(DiagnosticCode::kTooLarge, Brace(spec_.span),
             "the nodes have more than " + std::to_string(kMaxTopologyNics) + " NICs");
       return;
     }
-    for (uint32_t i = 0; i < nics.size(); ++i) {
-      const auto found = nic_overrides_.find({n, i});
-      const int64_t bytes_per_s =
-          found == nic_overrides_.end() ? nics[i].bytes_per_s : found->second->bytes_per_s;
-      out_->nics.push_back({std::string(node.name) + "/" + nics[i].name.value, used.node,
-                            bytes_per_s, nics[i].rail.value_or(-1)});
-    }
+    used_[n] = {static_cast<NodeId>(out_->nodes.size()), static_cast<NicId>(out_->nics.size())};
+    const FileNode& node = table_.nodes()[n];
+    out_->nodes.push_back({std::string(node.name), node.type, GroupOf(n)});
+    AddNics(n);
   }
   if (out_->nics.empty() || spec_.fabric) return;
   Error(DiagnosticCode::kMissingKey, Brace(spec_.span),
         "the nodes have NICs, but no entry of 'fabrics' connects them");
+}
+
+void TopologyBuilder::AddNics(uint32_t file_node) {
+  const std::vector<NicSpec>& nics = table_.TypeOf(file_node).nics;
+  for (uint32_t i = 0; i < nics.size(); ++i) {
+    const auto found = nic_overrides_.find({file_node, i});
+    const int64_t bytes_per_s =
+        found == nic_overrides_.end() ? nics[i].bytes_per_s : found->second->bytes_per_s;
+    out_->nics.push_back({std::string(table_.nodes()[file_node].name) + "/" + nics[i].name.value,
+                          used_[file_node].node, bytes_per_s, nics[i].rail.value_or(-1)});
+  }
 }
 
 void TopologyBuilder::AddSites() {
@@ -259,7 +285,7 @@ void TopologyBuilder::AddSites() {
     site.rank = placement.rank;
     site.node = used.node;
     site.gpu = placement.gpu;
-    site.group = node.group;
+    site.group = GroupOf(placement.node);
     for (const uint32_t nic : gpu.nics) site.nics.push_back(used.first_nic + nic);
     site.host_bytes_per_s = gpu.host_bytes_per_s;
     site.copy_bytes_per_s = type.copy_bytes_per_s;

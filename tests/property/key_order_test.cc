@@ -1,4 +1,5 @@
-// The plan's bytes do not depend on the order of JSON keys, on white space or on comments.
+// The plan's bytes do not depend on the order of JSON keys and of entries, on white space or on
+// comments.
 #include <algorithm>
 #include <cstdint>
 #include <numeric>
@@ -16,9 +17,23 @@ namespace {
 
 std::string Quoted(const std::string& text) { return "\"" + text + "\""; }
 
-// The document again, members of objects in random order, with a comment here and there. Texts of
-// the random jobs need no escapes.
-std::string Shuffled(const JsonNode& node, std::mt19937_64* random) {
+// Members of the document whose items have no order.
+bool IsUnordered(const std::string& key) {
+  const std::vector<std::string> keys = {"explicit", "logical", "nodes", "params", "ranks"};
+  return std::find(keys.begin(), keys.end(), key) != keys.end();
+}
+
+std::vector<size_t> RandomOrder(size_t count, std::mt19937_64* random) {
+  std::vector<size_t> order(count);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::shuffle(order.begin(), order.end(), *random);
+  return order;
+}
+
+// The document again, members of objects and its own entries in random order, with a comment here
+// and there. Texts of the random jobs need no escapes.
+std::string Shuffled(const JsonNode& node, std::mt19937_64* random, bool is_unordered = false,
+                     bool is_root = true) {
   switch (node.kind) {
     case JsonNode::Kind::kNull:
       return "null";
@@ -30,21 +45,21 @@ std::string Shuffled(const JsonNode& node, std::mt19937_64* random) {
       return Quoted(node.text);
     case JsonNode::Kind::kArray: {
       std::string text;
-      for (const JsonNode& item : node.items) {
-        text += (text.empty() ? " " : ",\t") + Shuffled(item, random);
+      std::vector<size_t> order = RandomOrder(node.items.size(), random);
+      if (!is_unordered) std::sort(order.begin(), order.end());
+      for (const size_t i : order) {
+        text += (text.empty() ? " " : ",\t") + Shuffled(node.items[i], random, false, false);
       }
       return "[" + text + "]";
     }
     case JsonNode::Kind::kObject:
       break;
   }
-  std::vector<size_t> order(node.members.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::shuffle(order.begin(), order.end(), *random);
   std::string text;
-  for (const size_t i : order) {
-    text += (text.empty() ? "\n" : ",\n") + Quoted(node.members[i].key) + " : " +
-            Shuffled(node.members[i].value, random);
+  for (const size_t i : RandomOrder(node.members.size(), random)) {
+    const std::string& key = node.members[i].key;
+    text += (text.empty() ? "\n" : ",\n") + Quoted(key) + " : " +
+            Shuffled(node.members[i].value, random, is_root && IsUnordered(key), false);
   }
   return "{" + text + "}";
 }
@@ -68,7 +83,7 @@ std::vector<uint8_t> PlanBytes(const std::string& train, const std::string& infe
   return compilation.bytes;
 }
 
-TEST_CASE("random jobs with their keys shuffled") {
+TEST_CASE("random jobs with their keys and entries shuffled") {
   constexpr uint64_t kFirstSeed = 31337;
   for (uint64_t seed = kFirstSeed; seed < kFirstSeed + 60; ++seed) {
     const Job job = RandomJob(seed, {8, 6});
