@@ -35,7 +35,7 @@ class BoundsChecker {
   bool Require(bool holds, const char* what, size_t index, const char* text);
   bool RequireOrder(bool holds, const char* what, size_t index, const char* text);
 
-  const PlanRank* FindRank(uint32_t rank) const;
+  bool HasRank(uint32_t rank) const;
   uint32_t DomainOf(uint32_t rank) const;  // of a rank that has a site
 
   void CheckHeader();

@@ -66,7 +66,7 @@ void BoundsChecker::CheckTrees() {
     }
     for (uint64_t m = tree.first_member; m < next_member; ++m) {
       const uint32_t rank = plan_.tree_members[m];
-      if (!Require(FindRank(rank) != nullptr, "tree", i, "has a member without an entry")) break;
+      if (!Require(HasRank(rank), "tree", i, "has a member without an entry")) break;
       // Two landers in one domain would make expanding a rank cost landers times slices.
       size_t& seen = last_tree[DomainOf(rank)];
       if (seen == i + 1) {

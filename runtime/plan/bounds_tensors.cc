@@ -7,6 +7,7 @@
 
 #include "runtime/base/checked_math.h"
 #include "runtime/plan/bounds_checker.h"
+#include "runtime/plan/rank_rows.h"
 
 namespace reshard {
 
@@ -127,7 +128,7 @@ void BoundsChecker::CheckInstances() {
   std::vector<int64_t> of_rank(plan_.ranks.size(), 0);
   for (size_t set = 0; set < plan_.rank_sets.size(); ++set) {
     if (of_set[set] == 0) continue;
-    size_t at = 0;  // sets and plan.ranks both rise
+    size_t at = RowOfRank(plan_.ranks, plan_.rank_sets[set][0]);  // sets and plan.ranks both rise
     for (const Rank rank : plan_.rank_sets[set]) {
       while (plan_.ranks[at].rank < rank) ++at;
       of_rank[at] += of_set[set];

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "runtime/base/check.h"
+#include "runtime/plan/rank_rows.h"
 
 namespace reshard {
 namespace {
@@ -389,19 +390,13 @@ std::vector<uint32_t> TreeChildren(PlanTreeKind kind, uint32_t position, uint32_
 }
 
 uint32_t ProgramIndex::RankIndex(const Plan& plan, uint32_t rank) const {
-  const auto found =
-      std::lower_bound(plan.ranks.begin(), plan.ranks.end(), rank,
-                       [](const PlanRank& entry, uint32_t r) { return entry.rank < r; });
-  if (found == plan.ranks.end() || found->rank != rank) return kNoId;
-  return static_cast<uint32_t>(found - plan.ranks.begin());
+  const size_t row = RowOfRank(plan.ranks, rank);
+  return row == plan.ranks.size() ? kNoId : static_cast<uint32_t>(row);
 }
 
 uint32_t ProgramIndex::SiteIndex(const Plan& plan, uint32_t rank) const {
-  const auto found =
-      std::lower_bound(plan.sites.begin(), plan.sites.end(), rank,
-                       [](const PlanSite& site, uint32_t r) { return site.rank < r; });
-  if (found == plan.sites.end() || found->rank != rank) return kNoId;
-  return static_cast<uint32_t>(found - plan.sites.begin());
+  const size_t row = RowOfRank(plan.sites, rank);
+  return row == plan.sites.size() ? kNoId : static_cast<uint32_t>(row);
 }
 
 ProgramIndex BuildProgramIndex(const Plan& plan) {

@@ -6,6 +6,7 @@
 
 #include "runtime/base/checked_math.h"
 #include "runtime/plan/bounds_checker.h"
+#include "runtime/plan/rank_rows.h"
 #include "runtime/plan/verify.h"
 
 namespace reshard {
@@ -55,18 +56,12 @@ bool BoundsChecker::RequireOrder(bool holds, const char* what, size_t index, con
   return holds;
 }
 
-const PlanRank* BoundsChecker::FindRank(uint32_t rank) const {
-  const auto found =
-      std::lower_bound(plan_.ranks.begin(), plan_.ranks.end(), rank,
-                       [](const PlanRank& entry, uint32_t r) { return entry.rank < r; });
-  return found != plan_.ranks.end() && found->rank == rank ? &*found : nullptr;
+bool BoundsChecker::HasRank(uint32_t rank) const {
+  return RowOfRank(plan_.ranks, rank) < plan_.ranks.size();
 }
 
 uint32_t BoundsChecker::DomainOf(uint32_t rank) const {
-  const auto found =
-      std::lower_bound(plan_.sites.begin(), plan_.sites.end(), rank,
-                       [](const PlanSite& site, uint32_t r) { return site.rank < r; });
-  return found->domain;
+  return plan_.sites[RowOfRank(plan_.sites, rank)].domain;
 }
 
 void BoundsChecker::CheckHeader() {
@@ -137,7 +132,7 @@ void BoundsChecker::CheckCuts() {
     for (const uint32_t member : cut.members) {
       const bool exists = what == CutMembers::kDomains  ? member < plan_.domains.size()
                           : what == CutMembers::kGroups ? member < plan_.groups.size()
-                                                        : FindRank(member) != nullptr;
+                                                        : HasRank(member);
       if (!exists) {
         Require(false, "cut", i, "names a domain, group or rank that does not exist");
         break;
@@ -178,7 +173,7 @@ void BoundsChecker::CheckRankSets() {
     Require(!set.empty(), "rank set", i, "is empty");
     for (size_t k = 0; k < set.size(); ++k) {
       if (k > 0 && !RequireOrder(set[k - 1] < set[k], "rank set", i, "is not rising")) break;
-      if (!Require(FindRank(set[k]) != nullptr, "rank set", i, "has a rank without an entry"))
+      if (!Require(HasRank(set[k]), "rank set", i, "has a rank without an entry"))
         break;
     }
   }

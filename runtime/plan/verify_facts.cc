@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "runtime/plan/rank_rows.h"
+
 namespace reshard {
 
 VerifyFacts::VerifyFacts(const Plan& plan) : index_(BuildProgramIndex(plan)) {
@@ -17,7 +19,7 @@ RankSetDomains::RankSetDomains(const Plan& plan, const VerifyFacts& facts) {
   std::vector<bool> seen(plan.domains.size(), false);
   for (const RankList& set : plan.rank_sets) {
     std::vector<uint32_t>& domains = domains_.emplace_back();
-    size_t at = 0;  // sets and plan.ranks both rise
+    size_t at = RowOfRank(plan.ranks, set[0]);  // sets and plan.ranks both rise
     for (const Rank rank : set) {
       while (plan.ranks[at].rank < rank) ++at;
       const uint32_t domain = facts.rank_domain()[at];
