@@ -90,6 +90,44 @@ bool HasCarriers(const Topology& topology, const Routing& routing) {
   return false;
 }
 
+// The largest whole number whose square is at most `square`.
+int64_t SquareRoot(int64_t square) {
+  int64_t low = 0, high = int64_t{1} << 31;
+  while (low < high) {
+    const int64_t middle = low + (high - low + 1) / 2;
+    if (middle * middle <= square) {
+      low = middle;
+    } else {
+      high = middle - 1;
+    }
+  }
+  return low;
+}
+
+// What the last lander of a tree takes at least, whatever the size of its equal slices: with R of
+// them, as many rounds as the tree is deep pass before the first one comes, each with a cost and 1 / R
+// of the bytes' time, and then it receives R. The sum is least where R costs equal the time to fill.
+// Trees that begin inside a domain fill faster: they are left out.
+int64_t LeastNs(const Ports& ports, const Routing& routing) {
+  int64_t least_ns = 0;
+  for (const RoutedStream& stream : routing.streams) {
+    if (stream.local) continue;
+    int64_t bytes = 0;
+    for (const ClassRange& range : stream.bytes) bytes += range.extent;
+    for (const RoutedTree& tree : stream.trees) {
+      if (ports.SameDomain(tree.sources[0].source, tree.landers[0])) continue;
+      const int64_t rate =
+          ports.outlet(ports.outlet_of_rank(tree.landers.back())).bytes_per_s;
+      const int64_t own_ns = PicosecondsFor(bytes, rate) / 1000;
+      const int64_t fill_rounds =
+          TreeDepth(tree.kind, static_cast<uint32_t>(tree.landers.size()) - 1);
+      const int64_t rounds = SquareRoot(own_ns / kRoundOverheadNs * fill_rounds);
+      least_ns = std::max(least_ns, own_ns + (fill_rounds + 2 * rounds) * kRoundOverheadNs);
+    }
+  }
+  return least_ns;
+}
+
 int64_t BoundNs(const Routing& routing) {
   return routing.witnesses.empty() ? 0 : WitnessNs(routing.witnesses[0]);
 }
@@ -372,11 +410,10 @@ class CandidateSearch {
     Diagnostics diags;  // of a candidate that is left out
     Schedule schedule;
     if (kind != CandidateKind::kDirect && EstimatedInjects(kind, routing) > kMostWork) return false;
-    // Its busiest port alone takes longer than the best schedule does.
-    if (in_.max_peers == 0 &&
-        BusiestPortNs(*in_.topology, routing, false) >= best().simulated_ns) {
-      return false;
-    }
+    // Its busiest port alone, or filling its deepest tree, takes longer than the best schedule does.
+    const int64_t least_ns = std::max(BusiestPortNs(*in_.topology, routing, false),
+                                      LeastNs(Ports(*in_.topology), routing));
+    if (in_.max_peers == 0 && least_ns >= best().simulated_ns) return false;
     if (!BuildSchedule(*in_.transfers, *in_.topology, routing, options, &diags, &schedule)) {
       return false;
     }

@@ -19,6 +19,8 @@ constexpr int64_t kMostTransfers = 60'000;
 constexpr uint32_t kStretches = 4;
 // Waits of one round show in the next ones: a stretch has at least so many.
 constexpr int64_t kLeastStretch = 8;
+// Where the shortest stretches have more transfers than this together, the prediction has to do.
+constexpr int64_t kMostInStretches = 4'000'000;
 
 // Messages, and about as many copies to other ranks as there are.
 int64_t TransferCount(const TransferSet& transfers, const Schedule& schedule) {
@@ -53,11 +55,14 @@ Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
   Judgement judgement;
   judgement.predicted_ns = PredictedNs(busiest_ps, 0, rounds);
   judgement.simulated_ns = judgement.predicted_ns;
-  const Plan plan = MovesPlan(transfers, topology, schedule);
   const int64_t count = std::max<int64_t>(1, TransferCount(transfers, schedule));
   const auto stretch = static_cast<uint32_t>(
       std::max<int64_t>(kLeastStretch, kMostTransfers * rounds / count / kStretches));
   judgement.whole = count <= kMostTransfers || kStretches * stretch >= rounds;
+  if (!judgement.whole && count / rounds * stretch * kStretches > kMostInStretches) {
+    return judgement;
+  }
+  const Plan plan = MovesPlan(transfers, topology, schedule);
   if (judgement.whole) {
     const SimResult result = Simulate(plan, {});
     if (result.failure.empty()) judgement.simulated_ns = result.total_ns;

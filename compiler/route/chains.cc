@@ -164,7 +164,9 @@ std::pair<std::vector<Rank>, std::vector<Rank>> MakeTwoTrees(const Topology& top
     size_t repeated = used->HasHead(order.front()) ? 1 : 0;
     repeated += used->HasHead(order.back()) ? 1 : 0;
     ForTwoTreeEdges(order, [&](Rank parent, Rank child) {
-      repeated += used->Has(parent, child) ? 1 : 0;
+      // What is no better already is not looked at any further.
+      const bool may_win = best.empty() || repeated < fewest;
+      repeated += may_win && used->Has(parent, child) ? 1 : 0;
     });
     if (best.empty() || repeated < fewest) {
       best = std::move(order);

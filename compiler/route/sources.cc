@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/route/deal.h"
+#include "compiler/route/gather_parts.h"
 #include "compiler/route/water_fill.h"
 
 namespace reshard {
@@ -53,15 +54,18 @@ class SourceAssigner {
     for (size_t d = 0; d < demands_.size() && in_.topology->rails; ++d) {
       AlignRails(&demands_[d], &flows_[d]);
     }
+    const int64_t busy_ps = std::max(sent_.MaxLevel(), ReceivedLevel());
     // Dealing whole runs strays a little from the parts: flows that have more of a choice, dealt
     // later, are filled again around what the earlier ones came to.
     for (const uint32_t id : FillingOrder(flows_)) {
       FillFlow(*in_.ports, &flows_[id], &sent_);
+      GatherParts(*in_.ports, busy_ps, &flows_[id], &sent_);
       DealFlow(demands_[id], &flows_[id]);
     }
   }
 
  private:
+  int64_t ReceivedLevel() const;
   void FindDemands();
   GroupId GroupToAsk(RankSetId holders, Rank head) const;
   RankList NetworkedIn(RankSetId holders, GroupId group) const;
@@ -82,6 +86,21 @@ class SourceAssigner {
   std::vector<HolderDemand> demands_;
   std::vector<Flow> flows_;
 };
+
+// How busy landers keep the busiest port that receives. A carrier gets its bytes inside its domain.
+int64_t SourceAssigner::ReceivedLevel() const {
+  PortBytes received(*in_.ports);
+  for (size_t s = 0; s < streams_.size(); ++s) {
+    if (streams_[s].local) continue;
+    const DraftStream& draft = (*in_.streams)[s];
+    for (const RoutedTree& tree : streams_[s].trees) {
+      for (size_t p = draft.carrier == kNone ? 0 : 1; p < tree.landers.size(); ++p) {
+        received.Add(in_.ports->outlet_of_rank(tree.landers[p]), draft.total_bytes);
+      }
+    }
+  }
+  return received.MaxLevel();
+}
 
 // Holders of a head's own group, where that matters and there are any; else all.
 GroupId SourceAssigner::GroupToAsk(RankSetId holders, Rank head) const {

@@ -25,6 +25,10 @@ struct Group {
 
 // More candidates than this would only cut finer than NIC counts can tell apart.
 constexpr size_t kMaxCandidates = 128;
+// Looks at one lander's port while a group is spread over its candidates, and while all groups are:
+// time to compile.
+constexpr size_t kMostGroupWork = size_t{1} << 20;
+constexpr size_t kMostSpreadWork = size_t{1} << 24;
 // Landers that are busier than the least possible by this part, and a round's cost, are relieved.
 constexpr int64_t kWorthWidening = 200;
 
@@ -52,6 +56,8 @@ class StreamBuilder {
   void AddNetworkGroups();
   void AddLocalGroups();
   void Balance();
+  std::vector<std::vector<uint32_t>> PortSharers(const Group& group) const;
+  int64_t HelpingsEach(const Group& group) const;
   void Spread(Group* group);
   void Charge(const Group& group, size_t candidate, int64_t bytes);
   int64_t LevelAfter(uint32_t stream, int64_t more) const;
@@ -228,12 +234,47 @@ int64_t StreamBuilder::LevelAfter(uint32_t stream, int64_t more) const {
   return level;
 }
 
+// Per candidate of a group, those whose landers share a port with its own; itself is one.
+std::vector<std::vector<uint32_t>> StreamBuilder::PortSharers(const Group& group) const {
+  std::vector<std::pair<PortId, uint32_t>> uses;
+  for (uint32_t j = 0; j < group.streams.size(); ++j) {
+    for (const Rank lander : out_[group.streams[j]].landers) {
+      for (const Outlet::Share& share :
+           in_.ports->outlet(in_.ports->outlet_of_rank(lander)).shares) {
+        uses.emplace_back(share.port, j);
+      }
+    }
+  }
+  std::sort(uses.begin(), uses.end());
+  uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
+  std::vector<std::vector<uint32_t>> sharers(group.streams.size());
+  for (size_t first = 0, end = 0; first < uses.size(); first = end) {
+    while (end < uses.size() && uses[end].first == uses[first].first) ++end;
+    for (size_t a = first; a < end; ++a) {
+      for (size_t b = first; b < end; ++b) sharers[uses[a].second].push_back(uses[b].second);
+    }
+  }
+  for (std::vector<uint32_t>& of_one : sharers) {
+    std::sort(of_one.begin(), of_one.end());
+    of_one.erase(std::unique(of_one.begin(), of_one.end()), of_one.end());
+  }
+  return sharers;
+}
+
+// In how many helpings each candidate's share comes: fewer where there is more to do.
+int64_t StreamBuilder::HelpingsEach(const Group& group) const {
+  const size_t count = group.streams.size();
+  const size_t landers = out_[group.streams[0]].landers.size();
+  const size_t of_group = kMostGroupWork / (count * count * landers);
+  const size_t of_all = kMostSpreadWork / (count * landers * groups_.size());
+  return static_cast<int64_t>(std::clamp<size_t>(std::min(of_group, of_all), 8, 256));
+}
+
 // Water-filling in small equal helpings, each to the candidate that is then least loaded.
 void StreamBuilder::Spread(Group* group) {
   const size_t count = group->streams.size();
-  const size_t work = count * count * out_[group->streams[0]].landers.size();
-  const int64_t helpings =
-      static_cast<int64_t>(count * std::clamp<size_t>((size_t{1} << 20) / work, 8, 256));
+  const std::vector<std::vector<uint32_t>> sharers = PortSharers(*group);
+  const int64_t helpings = static_cast<int64_t>(count) * HelpingsEach(*group);
   std::vector<int64_t> helped(count, 0);
   const int64_t helping = group->bytes / helpings + 1;
   std::vector<int64_t> level(count);
@@ -243,7 +284,7 @@ void StreamBuilder::Spread(Group* group) {
         static_cast<size_t>(std::min_element(level.begin(), level.end()) - level.begin());
     ++helped[best];
     Charge(*group, best, helping);
-    for (size_t j = 0; j < count; ++j) level[j] = LevelAfter(group->streams[j], helping);
+    for (const uint32_t j : sharers[best]) level[j] = LevelAfter(group->streams[j], helping);
   }
   int64_t given = 0, before = 0;
   group->part_bytes.assign(count, 0);

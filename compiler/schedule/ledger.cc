@@ -1,6 +1,7 @@
 #include "compiler/schedule/ledger.h"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "compiler/schedule/tree_levels.h"
 #include "runtime/plan/plan.h"
@@ -14,6 +15,12 @@ Ledger::Ledger(const Ports& ports, const std::vector<ScheduledTree>& trees, size
   FindWatched(site_count);
   FindEffects();
   FindSharedPairs();
+  busy_.resize(horizon_);
+  last_refusals_.assign(trees.size(), 0);
+  for (const ScheduledTree& tree : trees) {
+    int64_t& least = least_extents_.emplace_back(INT64_MAX);
+    for (const DraftSlice& slice : tree.slices) least = std::min(least, slice.extent);
+  }
 }
 
 void Ledger::FindWatched(size_t site_count) {
@@ -119,6 +126,41 @@ Ledger::Load& Ledger::SendsOf(SiteId site, uint32_t round) {
   return load;
 }
 
+Ledger::BusyPairs& Ledger::BusyIn(uint32_t round) {
+  BusyPairs& busy = busy_[round % horizon_];
+  if (busy.round != round) {
+    busy.round = round;
+    busy.pairs.clear();
+  }
+  return busy;
+}
+
+bool Ledger::HasRoom(const Effect& effect, uint32_t head_ops, int64_t extent, uint32_t round) {
+  const Load& load = At(effect.watched, round + effect.delay);
+  if (load.ops + (effect.is_head ? head_ops : 1) > kMaxOpsPerRound) return false;
+  return !effect.receives || load.bytes == 0 || load.bytes + extent <= recv_bytes_;
+}
+
+// Have the ranks of a tree room for a slice, and no other message between the same two?
+bool Ledger::HaveRoom(uint32_t tree, uint32_t head_ops, int64_t extent, uint32_t round) {
+  const std::vector<Effect>& effects = effects_[tree];
+  // What had no room in the round before mostly has none in this one.
+  uint32_t& last = last_refusals_[tree];
+  if (!effects.empty() && !HasRoom(effects[last], head_ops, extent, round)) return false;
+  for (uint32_t i = 0; i < effects.size(); ++i) {
+    if (HasRoom(effects[i], head_ops, extent, round)) continue;
+    last = i;
+    return false;
+  }
+  return std::none_of(
+      forwards_[tree].begin(), forwards_[tree].end(),
+      [&](const Forward& forward) { return IsBusy(forward.pair, round + forward.delay); });
+}
+
+bool Ledger::MayStart(uint32_t tree, uint32_t round) {
+  return HaveRoom(tree, 1, least_extents_[tree], round);
+}
+
 bool Ledger::Fits(uint32_t tree, const DraftSlice& slice, uint32_t round) {
   const ScheduledTree& facts = trees_[tree];
   for (uint32_t i = 0; i < slice.portion_count; ++i) {
@@ -129,16 +171,7 @@ bool Ledger::Fits(uint32_t tree, const DraftSlice& slice, uint32_t round) {
     const uint32_t pair = PairId(source, facts.members[0]);
     if (pair != kNone && IsBusy(pair, round)) return false;
   }
-  for (const Forward& forward : forwards_[tree]) {
-    if (IsBusy(forward.pair, round + forward.delay)) return false;
-  }
-  for (const Effect& effect : effects_[tree]) {
-    const Load& load = At(effect.watched, round + effect.delay);
-    const uint32_t ops = effect.is_head ? slice.portion_count : 1;
-    if (load.ops + ops > kMaxOpsPerRound) return false;
-    if (effect.receives && load.bytes > 0 && load.bytes + slice.extent > recv_bytes_) return false;
-  }
-  return true;
+  return HaveRoom(tree, slice.portion_count, slice.extent, round);
 }
 
 void Ledger::Take(uint32_t tree, const DraftSlice& slice, uint32_t round) {
@@ -147,10 +180,10 @@ void Ledger::Take(uint32_t tree, const DraftSlice& slice, uint32_t round) {
     const Rank source = facts.portions[slice.first_portion + i].source;
     ++SendsOf(ports_.site(source), round).ops;
     const uint32_t pair = PairId(source, facts.members[0]);
-    if (pair != kNone) busy_.insert(uint64_t{pair} << 32 | round);
+    if (pair != kNone) BusyIn(round).pairs.insert(pair);
   }
   for (const Forward& forward : forwards_[tree]) {
-    busy_.insert(uint64_t{forward.pair} << 32 | (round + forward.delay));
+    BusyIn(round + forward.delay).pairs.insert(forward.pair);
   }
   for (const Effect& effect : effects_[tree]) {
     Load& load = At(effect.watched, round + effect.delay);

@@ -25,6 +25,8 @@ class Ledger {
 
   // May slice `slice` of tree `tree` start in `round`? Rounds only grow from call to call.
   bool Fits(uint32_t tree, const DraftSlice& slice, uint32_t round);
+  // False: no slice of the tree may.
+  bool MayStart(uint32_t tree, uint32_t round);
   void Take(uint32_t tree, const DraftSlice& slice, uint32_t round);
   // After so many rounds without a slice nothing written down stands against one any more.
   uint32_t horizon() const { return horizon_; }
@@ -54,9 +56,15 @@ class Ledger {
     return uint64_t{source} << 32 | destination;
   }
   uint32_t PairId(Rank source, Rank destination) const;  // kNone unless shared
-  bool IsBusy(uint32_t pair, uint32_t round) const {
-    return busy_.count(uint64_t{pair} << 32 | round) != 0;
-  }
+  // Pairs with a message in a round.
+  struct BusyPairs {
+    uint32_t round = 0;  // whose pairs these are; older ones are void
+    std::unordered_set<uint32_t> pairs;
+  };
+  BusyPairs& BusyIn(uint32_t round);
+  bool IsBusy(uint32_t pair, uint32_t round) { return BusyIn(round).pairs.contains(pair); }
+  bool HaveRoom(uint32_t tree, uint32_t head_ops, int64_t extent, uint32_t round);
+  bool HasRoom(const Effect& effect, uint32_t head_ops, int64_t extent, uint32_t round);
   Load& At(uint32_t watched, uint32_t round);
   Load& SendsOf(SiteId site, uint32_t round);
 
@@ -71,7 +79,9 @@ class Ledger {
   std::vector<Load> sends_;                   // per site
   std::unordered_map<uint64_t, uint32_t> shared_pairs_;  // for lookup only
   std::vector<std::vector<Forward>> forwards_;           // per tree
-  std::unordered_set<uint64_t> busy_;                    // (shared pair, round) with a message
+  std::vector<BusyPairs> busy_;                          // a ring of horizon_ rounds
+  std::vector<int64_t> least_extents_;                   // per tree: of its smallest slice
+  std::vector<uint32_t> last_refusals_;                  // per tree: the effect that last had no room
 };
 
 }  // namespace reshard

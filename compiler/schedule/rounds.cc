@@ -208,7 +208,8 @@ bool OpenShop::TakeOne(OpenTree* open) {
   const size_t count = open->buckets.size();
   const size_t looks = std::min(count, kBucketsPerLook);
   size_t best_bucket = count, best_slice = 0;
-  for (size_t i = 0; i < looks; ++i) {
+  const bool may_start = ledger_.MayStart(open->tree, round_);
+  for (size_t i = 0; may_start && i < looks; ++i) {
     const size_t bucket = (open->next_bucket + i) % count;
     const int64_t left_ps = LeftOf(open->buckets[bucket]);
     if (best_bucket < count && left_ps <= LeftOf(open->buckets[best_bucket])) continue;
