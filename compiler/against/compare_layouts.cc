@@ -15,12 +15,12 @@
 namespace reshard {
 namespace {
 
-constexpr std::array<std::string_view, 6> kTexts = {
+constexpr std::array<std::string_view, 7> kTexts = {
 #define RESHARD_DIFFERENCE_KIND(name, text, heading) text,
 #include "compiler/against/difference_kinds.def"
 #undef RESHARD_DIFFERENCE_KIND
 };
-constexpr std::array<std::string_view, 6> kHeadings = {
+constexpr std::array<std::string_view, 7> kHeadings = {
 #define RESHARD_DIFFERENCE_KIND(name, text, heading) heading,
 #include "compiler/against/difference_kinds.def"
 #undef RESHARD_DIFFERENCE_KIND
@@ -32,12 +32,19 @@ std::string ListText(const std::vector<int64_t>& values) {
   return text + "]";
 }
 
-// A param of one layout, with the ranks of the other layout that have it too.
+// A param of one layout, with the ranks on which the other layout has its names too.
 struct Candidate {
   ParamInstance param;
-  std::string name;
-  RankList matched;
+  std::vector<std::string> names;
+  std::vector<RankList> named;  // per name
+  RankList matched;             // by any of them
 };
+
+std::string BufferText(const std::vector<std::string>& names) {
+  std::string text = "one buffer for ";
+  for (size_t i = 0; i < names.size(); ++i) text += (i ? ", " : "") + names[i];
+  return text;
+}
 
 std::vector<std::string> NamesOf(const Layout& layout, const ParamInstance& param) {
   const ParamFamily& family = layout.families[param.family];
@@ -66,14 +73,7 @@ class Comparer {
       for (int64_t i = 0; i < count && !result_.exhausted; ++i) Find({family, i});
     }
     if (result_.exhausted) return std::move(result_);
-    for (const Candidate& candidate : candidates_) {
-      const ParamFamily& family = theirs_.families[candidate.param.family];
-      const RankList ranks = Difference(
-          Difference(theirs_.rank_sets[family.ranks], candidate.matched), result_.only_theirs);
-      if (ranks.empty()) continue;
-      StoredThere stored = {family.span, Describe(family)};
-      Add(DifferenceKind::kOnlyTheirs, candidate.name, ranks, {}, {}, std::move(stored));
-    }
+    for (const Candidate& candidate : candidates_) AddOnlyTheirs(candidate);
     return std::move(result_);
   }
 
@@ -83,8 +83,11 @@ class Comparer {
       const int64_t count = theirs_.families[family].instance_count();
       for (int64_t i = 0; i < count; ++i) {
         std::vector<std::string> names = NamesOf(theirs_, {family, i});
-        for (const std::string& name : names) by_name_[name].push_back(candidates_.size());
-        candidates_.push_back({{family, i}, std::move(names.front()), {}});
+        for (size_t n = 0; n < names.size(); ++n) {
+          by_name_[names[n]].emplace_back(candidates_.size(), n);
+        }
+        std::vector<RankList> named(names.size());
+        candidates_.push_back({{family, i}, std::move(names), std::move(named), {}});
       }
     }
   }
@@ -93,31 +96,69 @@ class Comparer {
   void Find(const ParamInstance& param) {
     const ParamFamily& family = mine_.families[param.family];
     const RankList& own_ranks = mine_.rank_sets[family.ranks];
-    RankList left = own_ranks;
-    std::vector<size_t> compared;  // candidates that share several of the names
+    RankList matched;                                   // ranks on which any of the names is found
+    std::vector<std::pair<size_t, RankList>> compared;  // candidates, with the ranks of both
     const std::vector<std::string> names = NamesOf(mine_, param);
+    std::vector<RankList> named(names.size());
     std::optional<ParamMap> map;
-    for (const std::string& name : names) {
-      const auto found = by_name_.find(name);
+    for (size_t n = 0; n < names.size(); ++n) {
+      const auto found = by_name_.find(names[n]);
       if (found == by_name_.end()) continue;
-      for (const size_t number : found->second) {
-        if (std::find(compared.begin(), compared.end(), number) != compared.end()) continue;
+      for (const auto& [number, their_name] : found->second) {
         Candidate& candidate = candidates_[number];
         const RankSetId their_ranks = theirs_.families[candidate.param.family].ranks;
         RankList both = Intersection(own_ranks, theirs_.rank_sets[their_ranks]);
         if (both.empty()) continue;
-        compared.push_back(number);
-        left = Difference(left, both);
+        named[n] = Union(named[n], both);
+        candidate.named[their_name] = Union(candidate.named[their_name], both);
+        const auto same = [number = number](const auto& one) { return one.first == number; };
+        if (std::any_of(compared.begin(), compared.end(), same)) continue;
+        // Ranks on which one buffer of one side is met by several of the other.
+        RankList several = Intersection(candidate.matched, both);
+        for (const auto& [other, ranks] : compared) {
+          several = Union(several, Intersection(ranks, both));
+        }
+        if (!several.empty()) {
+          Add(DifferenceKind::kShares, names[n], several, {}, {family.span, BufferText(names)},
+              {theirs_.families[candidate.param.family].span, BufferText(candidate.names)});
+        }
+        matched = Union(matched, both);
         candidate.matched = Union(candidate.matched, both);
         result_.params += static_cast<int64_t>(both.size());
         if (!map && !family.external) map = MapOf(mine_, param, &budget_);
-        if (!Compare(name, both, param, map, candidate.param)) result_.exhausted = true;
+        if (!Compare(names[n], both, param, map, candidate.param)) result_.exhausted = true;
+        compared.emplace_back(number, std::move(both));
       }
     }
-    left = Difference(left, result_.only_mine);
-    if (left.empty()) return;
+    AddOnlyMine(family, names, named, matched);
+  }
+
+  // A buffer that the other layout lacks counts once, under its first name; one that it has is
+  // missing each name that it does not have there.
+  void AddOnlyMine(const ParamFamily& family, const std::vector<std::string>& names,
+                   const std::vector<RankList>& named, const RankList& matched) {
+    const RankList left =
+        Difference(Difference(mine_.rank_sets[family.ranks], matched), result_.only_mine);
     result_.params += static_cast<int64_t>(left.size());
-    Add(DifferenceKind::kOnlyMine, names.front(), left, {}, {family.span, Describe(family)}, {});
+    for (size_t n = 0; n < names.size(); ++n) {
+      RankList missing = Difference(matched, named[n]);
+      if (n == 0) missing = Union(missing, left);
+      if (missing.empty()) continue;
+      Add(DifferenceKind::kOnlyMine, names[n], missing, {}, {family.span, Describe(family)}, {});
+    }
+  }
+
+  void AddOnlyTheirs(const Candidate& candidate) {
+    const ParamFamily& family = theirs_.families[candidate.param.family];
+    const RankList left = Difference(Difference(theirs_.rank_sets[family.ranks], candidate.matched),
+                                     result_.only_theirs);
+    for (size_t n = 0; n < candidate.names.size(); ++n) {
+      RankList missing = Difference(candidate.matched, candidate.named[n]);
+      if (n == 0) missing = Union(missing, left);
+      if (missing.empty()) continue;
+      StoredThere stored = {family.span, Describe(family)};
+      Add(DifferenceKind::kOnlyTheirs, candidate.names[n], missing, {}, {}, std::move(stored));
+    }
   }
 
   // Returns false when the budget has run out.
@@ -190,8 +231,9 @@ class Comparer {
   const Layout& mine_;
   const Layout& theirs_;
   int64_t budget_;
-  std::vector<Candidate> candidates_;                             // all params of `theirs_`
-  std::unordered_map<std::string, std::vector<size_t>> by_name_;  // of candidates
+  std::vector<Candidate> candidates_;  // all params of `theirs_`
+  // The candidates that have a name, and which of their names it is.
+  std::unordered_map<std::string, std::vector<std::pair<size_t, size_t>>> by_name_;
   std::map<std::pair<DifferenceKind, std::string>, size_t> groups_;
   LayoutComparison result_;
 };

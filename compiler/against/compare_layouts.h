@@ -2,10 +2,10 @@
 // element.
 //
 // Both were resolved over one table of tensors. Params are matched by name (or a name they share)
-// on each rank; a param is the same when shape and dtype are, and each element of its buffer is the
-// same element of the model. Padding equals padding, whatever its fill: a recorded loader does not
-// know it. Differences are grouped by names without their numbers; of a group the first param is
-// described.
+// on each rank; a param is the same when all its names are there and are one buffer on both sides,
+// shape and dtype are the same, and each element of its buffer is the same element of the model.
+// Padding equals padding, whatever its fill: a recorded loader does not know it. Differences are
+// grouped by names without their numbers; of a group the first param is described.
 #ifndef RESHARD_COMPILER_AGAINST_COMPARE_LAYOUTS_H_
 #define RESHARD_COMPILER_AGAINST_COMPARE_LAYOUTS_H_
 
