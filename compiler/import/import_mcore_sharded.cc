@@ -229,12 +229,27 @@ class Importer {
     const auto [place, added] = keys_.try_emplace(
         entry.key, ModelTensor{entry.key, entry.global, entry.dtype, entry.key_span});
     const ModelTensor& tensor = place->second;
-    if (tensor.shape == entry.global && tensor.dtype == entry.dtype) return &tensor;
-    diags_
-        .Error(DiagnosticCode::kShapeMismatch, entry.key_span,
-               "'" + entry.key + "' has another global shape or dtype than in another entry")
-        .notes.push_back({tensor.span, "the other entry"});
-    return nullptr;
+    if (tensor.shape != entry.global || tensor.dtype != entry.dtype) {
+      diags_
+          .Error(DiagnosticCode::kShapeMismatch, entry.key_span,
+                 "'" + entry.key + "' has another global shape or dtype than in another entry")
+          .notes.push_back({tensor.span, "the other entry"});
+      return nullptr;
+    }
+    // A tensor of the checkpoint under this name would be the same logical tensor.
+    const auto known = tensors_.find(entry.key);
+    if (known != tensors_.end() &&
+        (known->second.shape != tensor.shape || known->second.dtype != tensor.dtype)) {
+      if (added) {
+        diags_
+            .Error(DiagnosticCode::kShapeMismatch, entry.key_span,
+                   "the key '" + entry.key +
+                       "' has no alias, and another shape or dtype than the tensor of its name")
+            .notes.push_back({known->second.span, "the tensor"});
+      }
+      return nullptr;
+    }
+    return &tensor;
   }
 
   bool AddEntry(const JsonNode& node, const Entry& entry) {
