@@ -36,6 +36,10 @@ class CopyCutter {
       const int64_t fits = std::min(Fits(src_, *from, src_offset, walk.src_stride),
                                     Fits(dst_, *to, dst_offset, walk.dst_stride));
       const int64_t inner = Largest(walk.extent, fits);
+      if (inner == 0) {
+        error_ = CutError::kTooMany;
+        return false;
+      }
       if (inner > 1)
         return Follow(std::move(walks), walk, inner, {*from, *to}, src_offset, dst_offset);
     }
@@ -85,17 +89,15 @@ class CopyCutter {
     return (tensor.shape[dim] - 1 - start) / (stride / tensor.stride[dim]) + 1;
   }
 
-  // The largest divisor of `extent` that is at most `fits`; all of it where that fits.
-  static int64_t Largest(int64_t extent, int64_t fits) {
-    if (extent <= fits) return extent;
-    int64_t best = 1;
-    for (int64_t part = 1; part <= extent / part; ++part) {
-      if (extent % part != 0) continue;
-      for (const int64_t divisor : {part, extent / part}) {
-        if (divisor <= fits) best = std::max(best, divisor);
-      }
+  // The largest divisor of `extent` that is at most `fits`; all of it where that fits. The walk
+  // falls into `extent` / divisor parts, each of at least one piece: those that are too many are
+  // not looked at (then it is 0), so that looking takes no more steps than there will be pieces.
+  int64_t Largest(int64_t extent, int64_t fits) const {
+    const int64_t most = std::min(extent, max_pieces_ - static_cast<int64_t>(pieces_.size()));
+    for (int64_t parts = (extent - 1) / fits + 1; parts <= most; ++parts) {
+      if (extent % parts == 0) return extent / parts;
     }
-    return best;
+    return 0;
   }
 
   bool Follow(std::vector<Walk> walks, const Walk& walk, int64_t inner, Dims dims,

@@ -87,6 +87,17 @@ TEST_CASE("one element for many, and every second row of the param") {
   CHECK(Check({0, {2, 6}, {6, 1}}, {4, 6}, {0, {2, 6}, {12, 1}}, {4, 6}) == 2);
 }
 
+TEST_CASE("a walk of any length is cut at once, or is too many pieces") {
+  const int64_t row = int64_t{1} << 54;
+  const StridedView all = {0, {2 * row}, {1}};
+  CHECK(CutCopy(all, {2, row}, all, {2, row}, 10).pieces.size() == 2);
+  // A prime number of elements that begins inside a row can only be cut into elements.
+  // element.
+  const int64_t prime = 36'028'797'018'963'913;  // below 2^55
+  CHECK(CutCopy({1, {prime}, {1}}, {2, prime}, {0, {prime}, {1}}, {prime}, 1000).error ==
+        CutError::kTooMany);
+}
+
 CutError ErrorOf(const StridedView& src, const StridedView& dst, int64_t max_pieces = 10) {
   return CutCopy(src, {4, 6}, dst, {24}, max_pieces).error;
 }
