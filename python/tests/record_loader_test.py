@@ -251,6 +251,57 @@ class RecordLoaderTest(unittest.TestCase):
         self.refused("aten.cat", lambda params, weights: [
             torch.cat([w, torch.zeros(1, 3, dtype=torch.int32)]) for _, w in weights])
 
+    def test_params_are_neither_changed_nor_computed_on(self):
+        p, q = (torch.full((4, 4), value, dtype=torch.int32) for value in (3, 5))
+        held = p.clone(), q.clone()
+
+        def swap(rows):
+            kept = rows[:2].clone()
+            rows[:2].copy_(rows[2:])
+            rows[2:].copy_(kept)
+
+        for work, said in (
+                (lambda: q.copy_(p), "copies param 'p' to param 'q'"),
+                (lambda: swap(p), "copies param 'p' to param 'p'"),
+                (lambda: p[:2].copy_(q[:2].clone()), "made of no checkpoint tensor to param 'p'"),
+                (lambda: p.mul_(2), "aten.mul_.Tensor to param 'p'"),
+                (lambda: torch.add(q, 1, out=p), "aten.add.out to param 'p'"),
+                (lambda: torch._foreach_mul_([q, p], 2), "aten._foreach_mul_.Scalar to param 'q'"),
+                (lambda: p.data.t().clamp_(0, 1), "aten.clamp_.default to param 'p'"),
+                (lambda: p.resize_(2), "aten.resize_.default to param 'p'"),
+                (lambda: p.zero_(), "aten.zero_.default to elements of param 'p' that 'w'")):
+            with self.subTest(said=said):
+                self.refused(said, lambda params, weights, work=work: [
+                    (params["p"].copy_(w), work()) for _, w in weights], {"p": p, "q": q}, w=(4, 4))
+                self.assertTrue(torch.equal(held[0], p) and torch.equal(held[1], q))
+
+    def test_fills_of_padding_are_left_out(self):
+        def load(weights):
+            params["rows"].zero_()
+            for _, weight in weights:
+                params["rows"][:4].copy_(weight)
+                params["columns"][:, :3].copy_(weight)
+                params["steps"][::2, :3].copy_(weight)
+            params["rows"][4:].fill_(7)
+            params["columns"][:, 3:] = 0
+            params["steps"][:, 3].fill_(torch.tensor(1, dtype=torch.int32))
+            torch.nn.init.ones_(params["unused"])
+
+        params = empty(rows=(6, 3), columns=(4, 5), steps=(8, 4), unused=(2,))
+        recorded = record_loader(params, load, shapes(w=(4, 3)))
+        self.assertEqual(["rows", "columns", "steps"], [copy["dst"] for copy in recorded["copies"]])
+        self.assertEqual({"rows", "columns", "steps"}, set(recorded["params"]))
+        for name, tensor in params.items():
+            self.assertTrue((tensor == -1).all(), name)
+
+    def test_fills_of_what_was_copied_are_refused(self):
+        for fill in (lambda p: p[3:], lambda p: p[:, 2:], lambda p: p.view(-1)[10:13],
+                     lambda p: p[0, 0]):
+            self.refused("aten.fill_.Scalar to elements of param 'p' that 'w' was copied to",
+                         lambda params, weights, fill=fill: [
+                             (params["p"][:4, :3].copy_(w), fill(params["p"]).fill_(0))
+                             for _, w in weights], empty(p=(5, 4)), w=(4, 3))
+
     def test_a_param_that_was_allocated_anew(self):
         module = torch.nn.Linear(3, 2, bias=False)
 

@@ -3,7 +3,7 @@
 The loader runs once with tensors that have shapes but no bytes (device "meta"). Views of a tensor
 share its storage, also without bytes, so that every copy says by itself which elements of which
 checkpoint tensor go where in which param. Nothing is guessed: an operation that computes on values is
-an error that names it.
+an error that names it, and nothing that writes to a param is executed.
 """
 
 from __future__ import annotations
@@ -28,6 +28,8 @@ _aten = torch.ops.aten
 _CLONES = {_aten.clone.default, _aten._to_copy.default, _aten._reshape_copy.default}
 # Arguments of _to_copy that say where, not what.
 _WHERE = ("device", "pin_memory", "non_blocking")
+# Write one value everywhere, which needs no checkpoint tensor.
+_FILLS = {_aten.zero_.default, _aten.fill_.Scalar, _aten.fill_.Tensor}
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class _Piece:
 class _Recorder(TorchDispatchMode):
     def __init__(self, params: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
-        self._params = {_key(tensor): name for name, tensor in params.items()}
+        self._params = {_key(tensor): (name, tensor) for name, tensor in params.items()}
         self._origins: Dict[int, _Origin] = {}
         self.copies: List[Tuple[str, _Piece]] = []  # param name, what is copied there
 
@@ -85,10 +87,13 @@ class _Recorder(TorchDispatchMode):
                            kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
         traced = [tensor for tensor in _tensors((args, kwargs)) if _key(tensor) in self._origins]
-        if not traced:
+        written = [tensor for tensor in _written(func, args, kwargs) if _key(tensor) in self._params]
+        if not traced and not written:
             return func(*args, **kwargs)
         if func is _aten.copy_.default:
             return self._copy(args[0], args[1])
+        if written and not traced:
+            return self._write(func, written[0])
         if func._schema.is_mutable or any(
                 not tensor.is_meta for tensor in _tensors((args, kwargs))):
             raise self._refusal(func, traced[0])
@@ -170,12 +175,34 @@ class _Recorder(TorchDispatchMode):
         return [piece for part in origin.parts
                 for piece in _inside(part, start, walks, into.offset, into_stride)]
 
-    def _copy(self, target: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
-        param = self._params.get(_key(target))
-        if _key(source) not in self._origins or param is None:
+    def _write(self, func: Any, target: torch.Tensor) -> torch.Tensor:
+        """A write to a param of what is in no checkpoint tensor: fills of padding are left out."""
+        param, whole = self._params[_key(target)]
+        if func not in _FILLS:
             raise NotImplementedError(
-                f"the loader copies between '{self._name(source if param is None else target)}' and "
-                "a tensor that is no param: bytes that come from there cannot be followed")
+                f"the loader applies {func} to param '{param}': a plan moves bytes and does not "
+                "compute; do this after the transfer")
+        for name, piece in self.copies:
+            if name == param and not _disjoint(View.of(target), piece.target_view, whole):
+                raise NotImplementedError(
+                    f"the loader applies {func} to elements of param '{param}' that "
+                    f"'{piece.source}' was copied to before: a plan would leave the copy there")
+        return target
+
+    def _copy(self, target: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
+        if _key(target) not in self._params:
+            raise NotImplementedError(
+                f"the loader copies between '{self._name(source)}' and a tensor that is no param: "
+                "bytes that come from there cannot be followed")
+        param, _ = self._params[_key(target)]
+        if _key(source) in self._params:
+            raise NotImplementedError(
+                f"the loader copies param '{self._params[_key(source)][0]}' to param '{param}': "
+                "only copies of checkpoint tensors are recorded")
+        if _key(source) not in self._origins:
+            raise NotImplementedError(
+                f"the loader copies a tensor that is made of no checkpoint tensor to param "
+                f"'{param}': bytes that come from there cannot be followed")
         if target.dtype != source.dtype:
             raise NotImplementedError(
                 f"'{self._name(source)}' is {source.dtype} and '{param}' is {target.dtype}: a plan "
@@ -183,6 +210,29 @@ class _Recorder(TorchDispatchMode):
         for piece in self._resolve(View.of(target), source.expand(target.shape)):
             self.copies.append((param, piece))
         return target
+
+
+def _disjoint(one: View, other: View, whole: torch.Tensor) -> bool:
+    """Whether two views of a param share no element; False where that is not easy to say."""
+    if one.count == 0 or other.count == 0 or one.last < other.offset or other.last < one.offset:
+        return True
+    if not whole.is_contiguous():
+        return False
+    try:
+        boxes = [walk_dense(view, View.of(whole)) for view in (one, other)]
+    except NotStrided:
+        return False
+    (start, walks), (other_start, other_walks) = boxes
+    end, other_end = _last_indices(start, walks), _last_indices(other_start, other_walks)
+    return any(end[dim] < other_start[dim] or other_end[dim] < start[dim]
+               for dim in range(whole.dim()))
+
+
+def _last_indices(start: Sequence[int], walks: Sequence[Walk]) -> List[int]:
+    last = list(start)
+    for walk in walks:
+        last[walk.dim] += (walk.extent - 1) * walk.step
+    return last
 
 
 def _strides_of(walks: Sequence[Walk], into: View) -> List[int]:
@@ -225,6 +275,17 @@ def _key(tensor: torch.Tensor) -> int:
     return tensor.untyped_storage()._cdata
 
 
+def _written(func: Any, args: Tuple[Any, ...], kwargs: Mapping[str, Any]
+             ) -> Iterator[torch.Tensor]:
+    """The tensors that an operation writes to, by its schema."""
+    if not func._schema.is_mutable:
+        return
+    for position, argument in enumerate(func._schema.arguments):
+        if argument.is_write:
+            yield from _tensors(kwargs[argument.name] if argument.name in kwargs else
+                                args[position] if position < len(args) else None)
+
+
 def _tensors(value: Any) -> Iterator[torch.Tensor]:
     if isinstance(value, torch.Tensor):
         yield value
@@ -242,7 +303,8 @@ def record_loader(model: Any, load_weights: Callable[[Iterable[Tuple[str, torch.
 
     Args:
         model: the engine's module on this rank (real or on "meta"), or a dict of its params by name.
-            Its params are not changed.
+            Its params are not changed: fills of elements that no copy went to before are left out
+            (a plan does not write padding), all other writes are recorded or refused.
         load_weights: the engine's loader; gets (name, tensor) for every checkpoint tensor.
         names_and_shapes: the checkpoint: name -> (shape, dtype). The names are those of the logical
             tensors of the trainer's layout.
@@ -252,8 +314,9 @@ def record_loader(model: Any, load_weights: Callable[[Iterable[Tuple[str, torch.
         What `reshardc import recorded-copies` reads (docs/import.md); sizes in elements.
 
     Raises:
-        NotImplementedError: the loader computes on values, converts, or copies to a tensor that is
-            no param; it names the operation and the tensor.
+        NotImplementedError: the loader computes on values, converts, copies to a tensor that is no
+            param, or writes something else than checkpoint tensors to a param; it names the
+            operation and the tensor.
         RuntimeError: a param was allocated anew while it was loaded.
     """
     params = named_tensors(model)

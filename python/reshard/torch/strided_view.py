@@ -27,6 +27,11 @@ class View:
             count *= extent
         return count
 
+    @property
+    def last(self) -> int:
+        """The highest offset of an element, of which there is one."""
+        return self.offset + sum((extent - 1) * step for extent, step in zip(self.shape, self.stride))
+
     def json(self) -> Dict[str, Any]:
         return {"offset": self.offset, "shape": list(self.shape), "stride": list(self.stride)}
 
