@@ -63,28 +63,24 @@ class EvenShift {
   // Whether the member fits; may settle the factors of one index.
   bool Fits(const Member& member) {
     std::vector<int64_t> rest(member.numbers.size());
-    for (size_t n = 0; n < rest.size(); ++n) rest[n] = member.numbers[n] - base_.numbers[n];
+    for (size_t n = 0; n < rest.size(); ++n) {
+      const std::optional<int64_t> left = CheckedSub(member.numbers[n], base_.numbers[n]);
+      if (!left) return false;
+      rest[n] = *left;
+    }
     std::optional<size_t> unknown;
     for (size_t k = 0; k < factors_.size(); ++k) {
-      const int64_t shift = member.indices[k] - base_.indices[k];
-      if (shift == 0) continue;
-      if (!factors_[k]) {
-        if (unknown) return false;
+      if (member.indices[k] == base_.indices[k]) continue;
+      if (factors_[k]) {
+        if (!TakeShift(k, member, &rest)) return false;
+      } else if (unknown) {
+        return false;
+      } else {
         unknown = k;
-        continue;
       }
-      for (size_t n = 0; n < rest.size(); ++n) rest[n] -= (*factors_[k])[n] * shift;
     }
-    if (!unknown) {
-      return std::all_of(rest.begin(), rest.end(), [](int64_t left) { return left == 0; });
-    }
-    const int64_t shift = member.indices[*unknown] - base_.indices[*unknown];
-    for (int64_t& left : rest) {
-      if (left % shift != 0) return false;
-      left /= shift;
-    }
-    factors_[*unknown] = std::move(rest);
-    return true;
+    if (unknown) return Settle(*unknown, member, std::move(rest));
+    return std::all_of(rest.begin(), rest.end(), [](int64_t left) { return left == 0; });
   }
 
   // Number n as a layout file writes it.
@@ -107,6 +103,44 @@ class EvenShift {
   }
 
  private:
+  // Takes what index k shifts from `rest`.
+  bool TakeShift(size_t k, const Member& member, std::vector<int64_t>* rest) const {
+    const std::optional<int64_t> shift = CheckedSub(member.indices[k], base_.indices[k]);
+    for (size_t n = 0; n < rest->size(); ++n) {
+      const int64_t factor = (*factors_[k])[n];
+      const std::optional<int64_t> product = shift ? CheckedMul(factor, *shift) : std::nullopt;
+      const std::optional<int64_t> left = product ? CheckedSub((*rest)[n], *product) : std::nullopt;
+      if (!left || !CanBeWritten(factor, member.indices[k])) return false;
+      (*rest)[n] = *left;
+    }
+    return true;
+  }
+
+  // The factors of index k with which the member has no `rest`.
+  bool Settle(size_t k, const Member& member, std::vector<int64_t> rest) {
+    const std::optional<int64_t> shift = CheckedSub(member.indices[k], base_.indices[k]);
+    if (!shift) return false;
+    for (size_t n = 0; n < rest.size(); ++n) {
+      if (CheckedFloorMod(rest[n], *shift) != 0) return false;
+      const std::optional<int64_t> factor = CheckedFloorDiv(rest[n], *shift);
+      if (!factor || !CanBeWritten(*factor, member.indices[k]) ||
+          !CanBeWritten(*factor, base_.indices[k]) || !CanBeWritten(base_.numbers[n], 1)) {
+        return false;
+      }
+      rest[n] = *factor;
+    }
+    factors_[k] = std::move(rest);
+    return true;
+  }
+
+  // Whether the sum of such products, one for each index and a constant of as many, stays in 64
+  // bits in whatever order it is taken.
+  bool CanBeWritten(int64_t factor, int64_t index) const {
+    const int64_t most = INT64_MAX / (2 * static_cast<int64_t>(factors_.size()) + 2);
+    const std::optional<int64_t> product = CheckedMul(factor, index);
+    return product && *product <= most && *product >= -most;
+  }
+
   Member base_;
   std::vector<std::optional<std::vector<int64_t>>> factors_;
 };

@@ -57,5 +57,17 @@ TEST_CASE("shifts of two numbers, and of none") {
   CHECK(lines[0].find(R"("t": "t.{i}", "src": [["-4*j+8", 2], [0, 4]])") != std::string::npos);
 }
 
+TEST_CASE("shifts that leave 64 bits are not folded") {
+  const int64_t row = int64_t{1} << 40;
+  // From the first two a shift of 2^40, of which 2^24 steps would be 2^64.
+  const std::vector<std::string> wrapped =
+      Lines({Rows("p.0", "t", 0), Rows("p.1", "t", row), Rows("p.16777216", "t", 0)});
+  REQUIRE(wrapped.size() == 2);
+  CHECK(wrapped[1].find(R"("param": "p.{i}")") != std::string::npos);
+  CHECK(wrapped[1].find(R"("for": {"i": "16777216..16777217"})") != std::string::npos);
+  // A shift that only the text "1099511627776*i-18446744073709551616" could say.
+  CHECK(Lines({Rows("p.16777216", "t", 0), Rows("p.16777217", "t", row)}).size() == 2);
+}
+
 }  // namespace
 }  // namespace reshard
