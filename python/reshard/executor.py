@@ -84,7 +84,7 @@ class ExecutorState:
 
     Attributes:
         started_generation: by the last start; 0: none yet.
-        complete_generation: the last that `wait` confirmed.
+        complete_generation: the last that `wait` confirmed in the buffers that are bound; 0: none.
         complete: destination params that hold the generation started last in full, by name.
         destination_count: destination params that are moved.
         staging_bytes: memory for messages, really allocated.

@@ -23,28 +23,41 @@ std::vector<uint32_t> RanksOf(const Plan& plan) {
 
 // What a rank says when it commits.
 struct Holding {
-  uint64_t complete = 0;
-  uint64_t started = 0;  // higher than `complete`: its params are a mixture
+  uint64_t complete = Executor::kNoGeneration;
+  // Into the buffers that are bound. Higher than `complete`: its params are a mixture.
+  uint64_t started = Executor::kNoGeneration;
 };
 
+std::string HoldingText(const Holding& holding) {
+  if (holding.started == Executor::kNoGeneration) return "holds none since its params were bound";
+  return holding.started == holding.complete
+             ? "holds " + std::to_string(holding.complete)
+             : "did not complete " + std::to_string(holding.started);
+}
+
 Status CompareHoldings(const std::vector<uint32_t>& ranks, const std::vector<Holding>& holdings) {
-  std::string text;
-  for (size_t i = 0; i < ranks.size(); ++i) {
+  const Holding& first = holdings[0];
+  const bool first_holds_none = first.started == Executor::kNoGeneration;
+  std::string text =
+      "the replica does not hold one generation: rank " + std::to_string(ranks[0]) + " " +
+      (first_holds_none ? HoldingText(first) : "has completed " + std::to_string(first.complete));
+  const size_t said_bytes = text.size();
+  bool one = !first_holds_none;
+  for (size_t i = first_holds_none ? 1 : 0; i < ranks.size(); ++i) {
     const Holding& holding = holdings[i];
-    if (holding.started == holding.complete && holding.complete == holdings[0].complete) continue;
-    if (text.size() > 300) {
+    if (!first_holds_none && holding.started == holding.complete &&
+        holding.complete == first.complete) {
+      continue;
+    }
+    one = false;
+    if (text.size() - said_bytes > 300) {
       text += ", ...";
       break;
     }
-    text += (text.empty() ? "" : ", ") + ("rank " + std::to_string(ranks[i]));
-    text += holding.started == holding.complete
-                ? " holds " + std::to_string(holding.complete)
-                : " did not complete " + std::to_string(holding.started);
+    text += ", rank " + std::to_string(ranks[i]) + " " + HoldingText(holding);
   }
-  if (text.empty()) return Status();
-  return Status(StatusCode::kAborted, "the replica does not hold one generation: rank " +
-                                          std::to_string(ranks[0]) + " has completed " +
-                                          std::to_string(holdings[0].complete) + ", " + text);
+  if (one) return Status();
+  return Status(StatusCode::kAborted, std::move(text));
 }
 
 }  // namespace
@@ -96,15 +109,21 @@ Executor::~Executor() {
 Status Executor::Bind(ParamBuffer buffer) {
   if (running_) return WrongOrder("an execution runs: wait for it before binding");
   buffers_.push_back(std::move(buffer));
-  ready_ = false;
+  ForgetGeneration();
   return Status();
 }
 
 Status Executor::Unbind() {
   if (running_) return WrongOrder("an execution runs: wait for it before unbinding");
   buffers_.clear();
-  ready_ = false;
+  ForgetGeneration();
   return Status();
+}
+
+void Executor::ForgetGeneration() {
+  ready_ = false;
+  complete_generation_ = kNoGeneration;
+  executed_ = false;
 }
 
 Status Executor::CreateProgram(std::unique_ptr<PreparedProgram>* program) const {
@@ -178,6 +197,7 @@ Status Executor::Start(void* stream, uint64_t generation) {
   }
   RESHARD_RETURN_IF_ERROR(engine_->Begin(stream));
   started_generation_ = generation;
+  executed_ = true;
   running_ = true;
   if (!worker_.joinable()) return Status();
   {
@@ -247,7 +267,7 @@ StatusOr<uint64_t> Executor::Commit(std::chrono::nanoseconds timeout) {
   if (started_generation_ == kNoGeneration) return WrongOrder("nothing was executed yet");
   RESHARD_RETURN_IF_ERROR(backend_->CheckThread());
   const std::vector<uint32_t> members = ReplicaMembers();
-  const Holding mine{complete_generation_, started_generation_};
+  const Holding mine{complete_generation_, executed_ ? started_generation_ : kNoGeneration};
   std::array<uint8_t, sizeof(Holding)> said{};
   std::memcpy(said.data(), &mine, sizeof(mine));
   std::vector<uint8_t> all(members.size() * sizeof(Holding));
@@ -281,8 +301,10 @@ std::vector<bool> Executor::CompleteParams() const {
   std::vector<bool> complete;
   if (!program_) return complete;
   for (const PreparedParam& param : program_->params) {
-    complete.push_back(started_generation_ != kNoGeneration && record_.filled() &&
-                       param.rounds_until_complete <= record_.rounds_copied());
+    // Preparing the same buffers again takes nothing from them, but begins another record.
+    const bool all = complete_generation_ == started_generation_;
+    complete.push_back(executed_ && (all || (record_.filled() && param.rounds_until_complete <=
+                                                                     record_.rounds_copied())));
   }
   return complete;
 }

@@ -78,7 +78,7 @@ class Executor {
   StatusOr<bool> Wait(std::chrono::nanoseconds timeout);
 
   // The generation that every rank of the replica holds in full; an error if one of them holds
-  // another, or none after a failure.
+  // another, or none: after a failure, or in buffers bound since.
   StatusOr<uint64_t> Commit(std::chrono::nanoseconds timeout);
 
   // From any thread: ends the execution on all ranks with an error.
@@ -87,14 +87,15 @@ class Executor {
   uint32_t rank() const { return rank_; }
   bool running() const { return running_; }
   bool failed() const { return !failure_.ok(); }
-  // Of the last execution that began, and of the last that this rank completed.
+  // Of the last execution that began, and of the last that this rank completed in the buffers that
+  // are bound: kNoGeneration after a Bind or Unbind.
   uint64_t started_generation() const { return started_generation_; }
   uint64_t complete_generation() const { return complete_generation_; }
   // What the last execution did. Not while one runs.
   const ExecutionRecord& record() const { return record_; }
   const PreparedProgram* program() const { return program_.get(); }
-  // Whether each of program()->params has all its bytes of the generation started last. Not while
-  // an execution runs.
+  // Whether each of program()->params has all its bytes of the generation started last: none has
+  // after a Bind or Unbind. Not while an execution runs.
   std::vector<bool> CompleteParams() const;
   int64_t arena_bytes() const { return engine_ ? engine_->arena_bytes() : 0; }
 
@@ -105,6 +106,7 @@ class Executor {
   Status Connect(std::unique_ptr<PreparedProgram> program, Deadline deadline);
   void Work();
   Status RunOnce();
+  void ForgetGeneration();
   std::string SentText() const;
   Status Explain(const Status& status) const;
   std::string FamilyText(uint32_t family, int64_t instance) const;
@@ -125,6 +127,7 @@ class Executor {
   Status failure_;
   uint64_t started_generation_ = kNoGeneration;
   uint64_t complete_generation_ = kNoGeneration;
+  bool executed_ = false;  // an execution began with the buffers that are bound
   uint32_t execution_count_ = 0;
 
   enum class Order : uint8_t { kIdle, kRun, kDone, kQuit };

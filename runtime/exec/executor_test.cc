@@ -271,6 +271,50 @@ TEST_CASE("a failure names the peer, the round and the params on both sides") {
   }
 }
 
+TEST_CASE("no generation is committed in buffers that never received it") {
+  Job job(testing::ToyPlan(), {});
+  const auto commit = [&](size_t r) { return job.executors[r]->Commit(seconds(20)).status(); };
+  CheckOk(job.Prepare());
+  CheckOk(job.Execute(1));
+  CheckOk(job.OnAll(commit));
+  // The same buffers, prepared again, still hold it.
+  CheckOk(job.Prepare());
+  CheckOk(job.OnAll(commit));
+  CHECK(job.executors[4]->CompleteParams() == std::vector<bool>{true});
+
+  const Plan plan = testing::ToyPlan();
+  const ExpectedParam spec = ParamsOfRank(plan, 4)[0];
+  std::vector<uint8_t> fresh(static_cast<size_t>(spec.bytes));
+  REQUIRE(job.executors[4]->Unbind().ok());
+  CHECK(job.executors[4]->complete_generation() == Executor::kNoGeneration);
+  CHECK(job.executors[4]->CompleteParams() == std::vector<bool>{false});
+  REQUIRE(job.executors[4]->Bind({spec.side, spec.name, fresh.data(), spec.bytes}).ok());
+  CheckOk(job.Prepare());
+  CHECK(job.executors[4]->CompleteParams() == std::vector<bool>{false});
+  for (const Status& result : job.OnAll(commit)) {
+    CHECK(result.ToString() ==
+          "the replica does not hold one generation: rank 0 has completed 1, rank 4 holds none "
+          "since its params were bound [aborted]");
+  }
+  CheckOk(job.Execute(2));
+  CheckOk(job.OnAll(commit));
+  CHECK(job.executors[4]->complete_generation() == 2);
+}
+
+TEST_CASE("ranks that all hold nothing commit nothing") {
+  Job job(testing::ToyPlan(), {});
+  CheckOk(job.Prepare());
+  CheckOk(job.Execute(1));
+  for (const auto& executor : job.executors) REQUIRE(executor->Unbind().ok());
+  for (const Status& result :
+       job.OnAll([&](size_t r) { return job.executors[r]->Commit(seconds(20)).status(); })) {
+    CHECK(result.code() == StatusCode::kAborted);
+    CHECK(result.message().starts_with(
+        "the replica does not hold one generation: rank 0 holds none since its params were bound, "
+        "rank 1 holds none since its params were bound, "));
+  }
+}
+
 TEST_CASE("a rank that cannot connect is an error on every rank, for good") {
   JobOptions options;
   options.refusing_rank = 3;

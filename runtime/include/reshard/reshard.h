@@ -300,7 +300,8 @@ typedef struct reshard_buffer {
  * has the same elements at the same bytes, which then stay where they are. */
 RESHARD_API reshard_result reshard_executor_bind(reshard_executor* executor,
                                                  const reshard_buffer* buffer);
-/* Forgets all buffers; bind and prepare follow. */
+/* Forgets all buffers; bind and prepare follow. From a bind or unbind on the rank holds no generation,
+ * until an execution completes in its new buffers. */
 RESHARD_API reshard_result reshard_executor_unbind(reshard_executor* executor);
 
 /* Collective, before the first start and after every change of the buffers: checks the buffers,
@@ -323,8 +324,8 @@ RESHARD_API reshard_result reshard_executor_start(reshard_executor* executor, vo
 RESHARD_API reshard_result reshard_executor_wait(reshard_executor* executor, int64_t timeout_ns);
 
 /* Collective over the replica, after wait, whether that succeeded or not: RESHARD_OK only when every
- * rank of the replica holds one and the same generation in full, which is written to `generation`
- * (may be NULL). Until then a rank must not serve what it received. 0: three times wait_timeout_ns,
+ * rank of the replica holds one and the same generation in full, in the buffers that are bound now;
+ * it is written to `generation` (may be NULL). Until then a rank must not serve what it received. 0: three times wait_timeout_ns,
  * because other ranks may come later by one wait. */
 RESHARD_API reshard_result reshard_executor_commit(reshard_executor* executor, int64_t timeout_ns,
                                                    uint64_t* generation);
@@ -336,8 +337,9 @@ RESHARD_API reshard_result reshard_executor_abort(reshard_executor* executor, co
 typedef struct reshard_executor_state {
   size_t struct_size;
   uint64_t started_generation;  /* by the last start; 0: none yet */
-  uint64_t complete_generation; /* the last that wait confirmed. When it is not the one started,
-                                   destination params are a mixture: see get_complete */
+  uint64_t complete_generation; /* the last that wait confirmed in the buffers that are bound; 0:
+                                   none. When it is not the one started, destination params may be
+                                   a mixture: see get_complete */
   size_t destination_count;     /* destination params that are moved */
   size_t complete_count;        /* of these: in full of the generation started */
   int64_t staging_bytes;        /* really allocated */
@@ -349,8 +351,8 @@ typedef struct reshard_executor_state {
 RESHARD_API reshard_result reshard_executor_get_state(reshard_executor* executor,
                                                       reshard_executor_state* state);
 
-/* Which destination params hold the generation started last in full: their indices, rising, as in
- * reshard_plan_get_param. Writes at most `capacity`, and always how many there are. */
+/* Which destination params hold the generation started last in full, none after a bind or unbind:
+ * their indices, rising, as in reshard_plan_get_param. Writes at most `capacity`, and always how many there are. */
 RESHARD_API reshard_result reshard_executor_get_complete(reshard_executor* executor,
                                                          size_t* indices, size_t capacity,
                                                          size_t* count);
