@@ -143,6 +143,7 @@ Status Executor::Prepare(std::chrono::nanoseconds timeout) {
   if (!backend_->Claim(this)) {
     return WrongOrder("the backend serves another executor: destroy that one first");
   }
+  ready_ = false;  // what this rank had agreed on before, another one may no longer have
   const Deadline deadline = DeadlineIn(timeout);
   std::unique_ptr<PreparedProgram> program;
   const Status local = CreateProgram(&program);

@@ -68,7 +68,7 @@ class Executor {
   Status Unbind();  // everything; Prepare has to follow
 
   // Binds what was given and agrees with all ranks. An error on one rank is one on every rank:
-  // before ranks connect all may try again, later it is final.
+  // before ranks connect all may try again, and none starts until that succeeds; later it is final.
   Status Prepare(std::chrono::nanoseconds timeout);
 
   // `generation` is higher than that of the execution before. See ExecutionEngine::Begin for

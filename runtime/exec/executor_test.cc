@@ -301,6 +301,23 @@ TEST_CASE("no generation is committed in buffers that never received it") {
   CHECK(job.executors[4]->complete_generation() == 2);
 }
 
+TEST_CASE("after a prepare that failed no rank starts until one succeeds") {
+  Job job(testing::ToyPlan(), {});
+  CheckOk(job.Prepare());
+  CheckOk(job.Execute(1));
+  const Plan plan = testing::ToyPlan();
+  const ExpectedParam spec = ParamsOfRank(plan, 3)[0];
+  REQUIRE(job.executors[3]->Unbind().ok());
+  for (const Status& result : job.Prepare()) CHECK_FALSE(result.ok());
+  for (const auto& executor : job.executors) {
+    CHECK(executor->Start(nullptr, 2).code() == StatusCode::kWrongOrder);
+    CHECK_FALSE(executor->failed());
+  }
+  REQUIRE(job.executors[3]->Bind({spec.side, spec.name, job.memory[3][0].data(), spec.bytes}).ok());
+  CheckOk(job.Prepare());
+  CheckOk(job.Execute(2));
+}
+
 TEST_CASE("ranks that all hold nothing commit nothing") {
   Job job(testing::ToyPlan(), {});
   CheckOk(job.Prepare());

@@ -307,8 +307,9 @@ RESHARD_API reshard_result reshard_executor_unbind(reshard_executor* executor);
 /* Collective, before the first start and after every change of the buffers: checks the buffers,
  * agrees on the plan's digest with all ranks before any byte moves, allocates all memory and
  * connects. An error on one rank is an error on every rank, which names the ranks that are at fault.
- * After one about plans, ranks or buffers all may bind and prepare again; one of allocating or
- * connecting is final for the executor. 0: 300 s. */
+ * After one about plans, ranks or buffers all may bind and prepare again, and start is
+ * RESHARD_ERROR_WRONG_ORDER on every rank until that succeeds; one of allocating or connecting is
+ * final for the executor. 0: 300 s. */
 RESHARD_API reshard_result reshard_executor_prepare(reshard_executor* executor, int64_t timeout_ns);
 
 /* Begins an execution and returns: source params must not change, destination params must not be
