@@ -5,6 +5,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -59,8 +60,6 @@ class Importer {
         good = false;
         continue;
       }
-      gpus_per_host_ = std::max(gpus_per_host_, host.gpus.back() + 1);
-      for (const NcclNic& nic : host.nics) fastest_ = std::max(fastest_, nic.mbit_per_s);
       hosts_.push_back(std::move(host));
       const auto [first, added] = host_of_.try_emplace(file.host, hosts_.size() - 1);
       if (added) continue;
@@ -89,8 +88,11 @@ class Importer {
   }
 
   bool ReadRanks() {
-    if (!ReadRankFile(sources_, input_.rank_file, gpus_per_host_, &diags_, &ranks_)) return false;
+    uint32_t most_gpus = 1;
+    for (const NcclHost& host : hosts_) most_gpus = std::max(most_gpus, host.gpus.back() + 1);
+    if (!ReadRankFile(sources_, input_.rank_file, most_gpus, &diags_, &ranks_)) return false;
     bool good = true;
+    std::set<const NcclHost*> used;
     std::map<std::string, bool> missing;
     for (const RankPlacement& rank : ranks_) {
       const NcclHost* host = HostOf(rank.host);
@@ -102,6 +104,9 @@ class Importer {
       } else if (!std::binary_search(host->gpus.begin(), host->gpus.end(), rank.gpu)) {
         good = Fail(rank.gpu_span, DiagnosticCode::kRankPlacement,
                     "the file of host '" + rank.host + "' has no GPU " + std::to_string(rank.gpu));
+      } else if (used.insert(host).second) {
+        gpus_per_host_ = std::max(gpus_per_host_, host->gpus.back() + 1);
+        for (const NcclNic& nic : host->nics) fastest_ = std::max(fastest_, nic.mbit_per_s);
       }
     }
     return good;
@@ -251,9 +256,9 @@ class Importer {
   Diagnostics& diags_;
   std::vector<NcclHost> hosts_;  // of the files
   std::map<std::string, size_t> host_of_;
-  uint32_t gpus_per_host_ = 1;
+  uint32_t gpus_per_host_ = 1;  // the most of hosts with ranks
   std::vector<RankPlacement> ranks_;
-  int64_t fastest_ = 0;  // Mbit/s of the fastest NIC of all hosts; 0: no speed is known
+  int64_t fastest_ = 0;  // Mbit/s of the fastest NIC of hosts with ranks; 0: no speed is known
   bool has_nics_ = false;
   bool warned_of_nics_ = false;
   bool warned_of_nvlink_ = false;

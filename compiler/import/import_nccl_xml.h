@@ -25,7 +25,7 @@ struct NcclXmlInput {
   std::vector<NcclXmlFile> files;  // not empty
   uint32_t rank_file = 0;          // number of the rank file
   // GB/s in one direction, as text of a JSON number; "": the line rate.
-  std::string nic_gb_per_s;     // of the fastest NICs of all hosts; of others in proportion
+  std::string nic_gb_per_s;     // of the fastest NICs of hosts with ranks; others in proportion
   std::string nvlink_gb_per_s;  // of a GPU to all others of its host
 };
 

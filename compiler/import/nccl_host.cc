@@ -95,8 +95,32 @@ class HostBuilder {
     return links;
   }
 
+  // Every link has two ends, which count it alike.
+  bool CheckBothEnds(const std::vector<Links>& links) {
+    bool good = true;
+    for (size_t i = 0; i < links.size(); ++i) {
+      for (size_t k = i + 1; k < links.size(); ++k) {
+        const auto there = links[i].to_gpus.find(k);
+        const auto back = links[k].to_gpus.find(i);
+        const int64_t count = there == links[i].to_gpus.end() ? 0 : there->second;
+        const int64_t count_back = back == links[k].to_gpus.end() ? 0 : back->second;
+        if (count == count_back) continue;
+        const std::string first = "GPU " + std::to_string(gpus_[i]->number);
+        const std::string second = "GPU " + std::to_string(gpus_[k]->number);
+        diags_
+            .Error(DiagnosticCode::kBadValue, gpus_[i]->device.span,
+                   first + " has " + std::to_string(count) + " NVLinks to " + second + ", " +
+                       second + " has " + std::to_string(count_back) + " to " + first)
+            .notes.push_back({gpus_[k]->device.span, second});
+        good = false;
+      }
+    }
+    return good;
+  }
+
   bool AddLinks(NcclHost* out) {
     const std::vector<Links> links = CountLinks();
+    if (!CheckBothEnds(links)) return false;
     const size_t with_switches = static_cast<size_t>(std::count_if(
         links.begin(), links.end(), [](const Links& one) { return one.to_switches > 0; }));
     const bool all_switched = with_switches == links.size();

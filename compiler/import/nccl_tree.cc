@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 
 #include "compiler/frontend/topo_spec.h"
 
@@ -196,6 +197,15 @@ class TreeReader {
       return;
     }
     gpu.device.span = element.Find("dev")->span;
+    for (const NcclTreeGpu& other : tree_.gpus) {
+      if (other.device.bus != device.bus) continue;
+      diags_
+          .Error(DiagnosticCode::kNameCollision, gpu.device.span,
+                 "two GPUs have the busid '" + device.bus + "', which NVLinks name them by")
+          .notes.push_back({other.device.span, "the other one"});
+      good_ = false;
+      return;
+    }
     gpu.number = static_cast<uint32_t>(*number);
     gpu.sm = *sm;
     gpu.gdr = *gdr != 0;
@@ -224,7 +234,13 @@ class TreeReader {
                "', which is not known: expected an NVSwitch (0x068000) or a GPU (0x03...)");
       return;
     }
-    gpu->links.push_back({SmallLetters(target->value), to_switch, *count});
+    std::string bus = SmallLetters(target->value);
+    if (bus == gpu->device.bus) {
+      Fail(target->span, DiagnosticCode::kBadValue,
+           "NVLink leads from GPU " + std::to_string(gpu->number) + " to itself");
+      return;
+    }
+    gpu->links.push_back({std::move(bus), to_switch, *count});
   }
 
   void ReadNic(const XmlElement& element, const NcclDevice& device) {

@@ -150,6 +150,15 @@ bool ReadXml(const SourceMap& sources, uint32_t file, Diagnostics* diags, XmlEle
                      std::to_string(kMaxXmlBytes) + " are read");
     return false;
   }
+  // expat knows UTF-16 by its first bytes whatever it was told, and spans are bytes of UTF-8, which
+  // has no 0 in XML.
+  const size_t zero = text.find('\0');
+  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff") || zero < text.size()) {
+    const uint32_t at = zero < text.size() ? static_cast<uint32_t>(zero) : 0;
+    diags->Error(DiagnosticCode::kBadXml, Span{file, at, at + 1},
+                 "the file is not UTF-8, expected it in that encoding");
+    return false;
+  }
   return XmlReader(text, file, diags).Read(root);
 }
 

@@ -67,6 +67,11 @@ TEST_CASE("what is no XML, or has text, is an error with its place") {
     CHECK_EQ(ErrorOf(text), "bad-xml");
   }
   CHECK_EQ(ErrorOf(std::string("<a>\0</a>", 8)), "bad-xml");
+  for (const std::string& text :
+       {std::string("\xff\xfe<\0a\0/\0>\0", 10), std::string("\xfe\xff\0<\0a\0/\0>", 10),
+        std::string("<\0a\0/\0>\0", 8), std::string("\0<\0a\0/\0>", 8)}) {
+    CHECK_EQ(ErrorOf(text), "bad-xml");
+  }
   // The bytes are UTF-8, whatever the file says.
   CHECK_EQ(ErrorOf("<?xml version='1.0' encoding='UTF-16'?><a/>"), "");
 }
