@@ -48,7 +48,7 @@ class LineJoiner {
   }
 
  private:
-  // Appends one line of the file; whether it ends with "\".
+  // Appends one line of the file; whether it ends, without its comment, with "\".
   bool AddPart(JoinedLine* line) {
     const size_t end = std::min(text_.find('\n', at_), text_.size());
     const size_t next = end + 1;
@@ -67,9 +67,11 @@ class LineJoiner {
     return joined;
   }
 
+  // Whether nothing but blanks, or blanks and a comment, is left of the line.
   bool EndsAfter(size_t begin, size_t end) const {
-    return std::all_of(text_.begin() + static_cast<std::ptrdiff_t>(begin),
-                       text_.begin() + static_cast<std::ptrdiff_t>(end), IsBlank);
+    size_t i = begin;
+    while (i < end && IsBlank(text_[i])) ++i;
+    return i == end || (i > begin && text_[i] == '#');
   }
 
   std::string_view text_;

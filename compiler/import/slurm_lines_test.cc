@@ -52,6 +52,12 @@ TEST_CASE("lines are joined, also inside a value, and escapes taken away") {
   CHECK_EQ(read.where[1], "2\\  \nC=x,\\\ny");
 }
 
+TEST_CASE("a comment is taken away before a line is joined to the next one") {
+  const ReadLines read = Read("A=s1 \\ # first\nB=2 \\\t# x \\\nC=3\nD=4\\\\ # \\\nE=a\\#\nF=5");
+  CHECK_EQ(read.lines, Texts{"a=s1;b=2;c=3", "d=4\\", "e=a#", "f=5"});
+  CHECK(read.codes.empty());
+}
+
 TEST_CASE("what is no setting is an error with its place, and reading goes on") {
   const ReadLines read = Read(
       "A\nB=\nC=\"x\nD=\"\"\n=1\nE=1 F\nNodes+=n1\ninclude other.conf\nInclude=1\ninclude\n"
