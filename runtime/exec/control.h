@@ -37,8 +37,9 @@ class ControlChannel {
   // as many bytes in `mine`; each gets what all passed, in the order of the group, in `all`, which
   // has group.size() * mine.size() bytes. Calls of different groups may overlap in time; calls of
   // one group are matched by their order. Past the deadline: kTimeout, and the message names the
-  // members that are missing, as far as they can be known. After a failure the channel may be out
-  // of step, and further calls may fail.
+  // members that are missing, as far as they can be known. A call that only some members make
+  // leaves the channel out of step, which a later call finds (kAborted) and only another channel
+  // mends.
   virtual Status AllGather(std::span<const uint32_t> group, std::span<const uint8_t> mine,
                            std::span<uint8_t> all, Deadline deadline) = 0;
 
@@ -55,6 +56,15 @@ class ControlChannel {
       names += (m == 0 ? " " : ", ") + std::to_string(name);
     }
     return names;
+  }
+
+  // What `member` said is no answer to the call of this one.
+  Status OutOfStep(uint32_t member) const {
+    return Status(StatusCode::kAborted,
+                  NamesOf({&member, 1}) +
+                      " makes another call than this rank, as when only some "
+                      "ranks call commit after a failure: go on with executors "
+                      "on new backends");
   }
 
  private:

@@ -8,7 +8,8 @@
 // time, Abort excepted. A call out of order is kWrongOrder and changes nothing.
 //
 // A failure is final: every further Start returns it. What the destination params then hold is told
-// by CompleteParams; another executor on the same buffers, with the same plan or another, goes on.
+// by CompleteParams; another executor on the same buffers and a new backend, with the same plan or
+// another, goes on.
 #ifndef RESHARD_RUNTIME_EXEC_EXECUTOR_H_
 #define RESHARD_RUNTIME_EXEC_EXECUTOR_H_
 

@@ -85,10 +85,7 @@ Status Channel::AllGather(std::span<const uint32_t> group, std::span<const uint8
   }
   for (size_t m = 0; m < members.size(); ++m) {
     if (meeting.said[m].size() != mine.size()) {
-      return Status(StatusCode::kCorruptData, "member " + std::to_string(members[m]) + " says " +
-                                                  std::to_string(meeting.said[m].size()) +
-                                                  " bytes, expected " +
-                                                  std::to_string(mine.size()));
+      return OutOfStep(members[m]);
     }
     std::copy(meeting.said[m].begin(), meeting.said[m].end(),
               all.begin() + static_cast<ptrdiff_t>(m * mine.size()));

@@ -159,10 +159,7 @@ StatusOr<bool> MessageControl::Receive(const Call& call, uint32_t member, int ta
     *said = Status(StatusCode::kTimeout, std::string(found.begin(), found.end()));
     return true;
   }
-  if (!same || found.size() != body.size()) {
-    return Status(StatusCode::kCorruptData,
-                  "member " + std::to_string(member) + " makes another call than this one");
-  }
+  if (!same || found.size() != body.size()) return OutOfStep(member);
   std::copy(found.begin(), found.end(), body.begin());
   return true;
 }

@@ -77,5 +77,30 @@ TEST_CASE("a member that has ended is named to all, long before the deadline") {
   }
 }
 
+TEST_CASE("a call that only some made is found by the next, which says how to go on") {
+  std::vector<std::unique_ptr<MessagePort>> ports = testing::LocalTcpPorts(3);
+  REQUIRE(ports.size() == 3);
+  const std::vector<uint32_t> group{0, 1, 2};
+  std::vector<std::unique_ptr<ControlChannel>> controls;
+  for (const auto& port : ports) controls.push_back(MakeMessageControl(port.get()));
+  const auto gather = [&](uint32_t m, size_t bytes, std::chrono::nanoseconds timeout) {
+    const std::vector<uint8_t> mine(bytes);
+    std::vector<uint8_t> all(3 * bytes);
+    return controls[m]->AllGather(group, mine, all, DeadlineIn(timeout));
+  };
+  // Member 2 makes a short call that nobody else makes, as when one rank commits alone.
+  CHECK(gather(2, 16, std::chrono::milliseconds(100)).code() == StatusCode::kTimeout);
+  std::vector<Status> results(3);
+  std::vector<std::thread> threads;
+  for (uint32_t m = 0; m < 3; ++m) {
+    threads.emplace_back([&, m] { results[m] = gather(m, 512, seconds(5)); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(results[0].code() == StatusCode::kAborted);
+  CHECK(results[0].message() ==
+        "member 2 makes another call than this rank, as when only some ranks call commit after a "
+        "failure: go on with executors on new backends");
+}
+
 }  // namespace
 }  // namespace reshard

@@ -321,7 +321,7 @@ RESHARD_API reshard_result reshard_executor_start(reshard_executor* executor, vo
 
 /* RESHARD_OK: all destination params of this rank hold the generation. RESHARD_PENDING: it still
  * runs after timeout_ns (0: only asks). An error is final for this executor: see get_state for what
- * the params hold. Allocates no memory. */
+ * the params hold, and go on with another executor on a new backend. Allocates no memory. */
 RESHARD_API reshard_result reshard_executor_wait(reshard_executor* executor, int64_t timeout_ns);
 
 /* Collective over the replica, after wait, whether that succeeded or not: RESHARD_OK only when every
