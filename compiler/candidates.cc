@@ -450,7 +450,22 @@ std::string_view CandidateKindText(CandidateKind kind) {
 
 std::vector<Candidate> KeepBestCandidate(const CandidateInputs& inputs, Routing* routing,
                                          Schedule* schedule) {
-  return CandidateSearch(inputs, routing, schedule).Run();
+  if (inputs.max_peers == 0 || inputs.settled) {
+    return CandidateSearch(inputs, routing, schedule).Run();
+  }
+  // A limit that the fastest plan keeps changes nothing.
+  CandidateInputs unlimited = inputs;
+  unlimited.max_peers = 0;
+  Routing fastest_routing = *routing;
+  Schedule fastest_schedule = *schedule;
+  std::vector<Candidate> tried =
+      CandidateSearch(unlimited, &fastest_routing, &fastest_schedule).Run();
+  const auto kept = std::find_if(tried.begin(), tried.end(),
+                                 [](const Candidate& candidate) { return candidate.kept; });
+  if (kept->peers > inputs.max_peers) return CandidateSearch(inputs, routing, schedule).Run();
+  *routing = std::move(fastest_routing);
+  *schedule = std::move(fastest_schedule);
+  return tried;
 }
 
 bool CheckPeers(const std::vector<Candidate>& candidates, uint32_t max_peers, Diagnostics* diags) {

@@ -45,8 +45,8 @@ struct CandidateInputs {
   const TransferSet* transfers = nullptr;
   const Topology* topology = nullptr;
   ScheduleOptions options;
-  // Of a rank, 0: any number. With a limit the same candidates are made whatever it is, so that the
-  // smallest feasible one does not depend on it.
+  // Of a rank, 0: any number. Where the fastest plan has more, other candidates are made, the same
+  // whatever the limit is, so that the smallest feasible one does not depend on it.
   uint32_t max_peers = 0;
   bool settled = false;  // only the first candidate
 };

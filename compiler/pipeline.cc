@@ -180,7 +180,11 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
   }
   if (!options.exclude_ranks.empty()) {
     const JobSides sides{&out->layouts.source, &out->layouts.destination, &out->transfers};
-    if (!LeaveOutRanks(out->layouts.table, options.exclude_ranks, diags, sides)) return false;
+    RankList placed;
+    for (const RankSite& site : out->topology.sites) placed.push_back(site.rank);
+    if (!LeaveOutRanks(out->layouts.table, options.exclude_ranks, placed, diags, sides)) {
+      return false;
+    }
     RemoveRanks(options.exclude_ranks, &out->topology);
   }
   if (last == Stage::kTransfers) return true;

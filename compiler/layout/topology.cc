@@ -334,6 +334,7 @@ void TopologyBuilder::AddDomains() {
     }
     Domain& domain = out_->domains[site.domain];
     domain.ranks.push_back(site.rank);
+    if (site.excluded) continue;
     domain.nics.insert(domain.nics.end(), site.nics.begin(), site.nics.end());
   }
   for (Domain& domain : out_->domains) {

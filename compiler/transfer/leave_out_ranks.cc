@@ -16,9 +16,9 @@ constexpr FamilyId kGone = UINT32_MAX;
 
 class RankRemover {
  public:
-  RankRemover(const LogicalTable& table, const RankList& left_out, Diagnostics* diags,
-              JobSides sides)
-      : table_(table), left_out_(left_out), diags_(*diags), sides_(sides) {}
+  RankRemover(const LogicalTable& table, const RankList& left_out, const RankList& placed,
+              Diagnostics* diags, JobSides sides)
+      : table_(table), left_out_(left_out), placed_(placed), diags_(*diags), sides_(sides) {}
 
   bool Run() {
     if (!CheckKnown() || !CheckCopies()) return false;
@@ -40,16 +40,18 @@ class RankRemover {
 
   const LogicalTable& table_;
   const RankList& left_out_;
+  const RankList& placed_;
   Diagnostics& diags_;
   JobSides sides_;
 };
 
 bool RankRemover::CheckKnown() {
-  const RankList known = Union(sides_.source->ranks, sides_.destination->ranks);
+  const RankList known =
+      Union(Union(sides_.source->ranks, sides_.destination->ranks), placed_);
   const RankList unknown = Difference(left_out_, known);
   if (unknown.empty()) return true;
   diags_.Error(DiagnosticCode::kUnknownRank, Span{},
-               "cannot exclude " + NameRanks(unknown) + ": the layouts have " + NameRanks(known));
+               "cannot exclude " + NameRanks(unknown) + ": the layouts and the topology have " + NameRanks(known));
   return false;
 }
 
@@ -142,9 +144,9 @@ void RankRemover::RebuildClasses() {
 
 }  // namespace
 
-bool LeaveOutRanks(const LogicalTable& table, const RankList& left_out, Diagnostics* diags,
-                   JobSides sides) {
-  return RankRemover(table, left_out, diags, sides).Run();
+bool LeaveOutRanks(const LogicalTable& table, const RankList& left_out, const RankList& placed,
+                   Diagnostics* diags, JobSides sides) {
+  return RankRemover(table, left_out, placed, diags, sides).Run();
 }
 
 }  // namespace reshard

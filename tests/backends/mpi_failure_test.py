@@ -102,7 +102,7 @@ class MpiFailureTest(unittest.TestCase):
     def test_survivors_go_on_with_a_plan_of_their_own(self):
         # Other layouts, which leave rank 2 over: without rank 3 its replica is of no use. And the
         # same layouts without the rank that failed.
-        others = compile_plan(self.folder, "without_2_and_3", sources=(0, 1))
+        others = compile_plan(self.folder, "without_2_and_3", "--exclude-ranks", "2-3", sources=(0, 1))
         excluded = compile_plan(self.folder, "without_3", "--exclude-ranks", "3")
         for plan, left_over, options in ((others, [2], ()),
                                          (excluded, [], ("--mca", "btl", "tcp,self"))):

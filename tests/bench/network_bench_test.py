@@ -32,9 +32,10 @@ class NetworkBenchTest(unittest.TestCase):
         for scheme, copies in (("plan", 1), ("ring", 1), ("point_to_point", 2)):
             self.assertGreater(rows[scheme]["received"], copies * 0.999)
             self.assertLess(rows[scheme]["received"], copies * 1.1)
-        # A broadcast holds a tensor, a ring the model; the plan only its staging memory.
+        # A broadcast holds a tensor, a ring the model, which needs a little less in new pages; the
+        # plan only its staging memory.
         self.assertGreater(rows["gather_bcast"]["peak_bytes"], 2**20 - 2**16)
-        self.assertGreater(rows["ring"]["peak_bytes"], 15 * 2**20)
+        self.assertGreater(rows["ring"]["peak_bytes"], 12 * 2**20)
         self.assertLess(rows["plan"]["peak_bytes"], 4 * 2**20)
         self.assertEqual(before, interfaces())
 

@@ -73,8 +73,9 @@ void Measure(const std::string& name, Scheme* scheme, int repeat, RankData* data
   ResetPeak();
   const int64_t resident = ResidentBytes();
   scheme->Prepare();
-  MPI_Barrier(MPI_COMM_WORLD);
+  // Counted from before the barrier: behind it others may have sent already.
   const Counters before = Received(interface);
+  MPI_Barrier(MPI_COMM_WORLD);
   const auto begin = std::chrono::steady_clock::now();
   scheme->Run();
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
