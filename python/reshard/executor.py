@@ -118,7 +118,8 @@ class RankExecutor:
             backend: how it reaches the others.
             timeout: seconds that one wait for another rank may last; None: 30.
             trace: keep what happened when, for `write_trace`.
-            verify_executions: the first so many executions compare a hash of every tensor.
+            verify_executions: the first so many executions compare a hash of every tensor; the same
+                on all ranks.
             replica: the ranks that have to hold one generation before any of them serves it; None:
                 all ranks.
         """

@@ -16,7 +16,7 @@ namespace {
 // What a rank says, in 512 bytes. Its size and the place of `version` never change, so that
 // libraries of different versions understand at least that they differ.
 constexpr size_t kTextBytes = 448;
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 struct Statement {
   uint32_t version = kVersion;
   uint32_t rank = 0;
@@ -24,7 +24,8 @@ struct Statement {
   uint32_t text_bytes = 0;
   Digest digest{};
   std::array<char, kTextBytes> text{};
-  std::array<uint8_t, 16> reserved{};
+  uint32_t verify_executions = 0;
+  std::array<uint8_t, 12> reserved{};
 };
 static_assert(sizeof(Statement) == 512);
 
@@ -133,6 +134,27 @@ Status CompareRanks(const std::vector<Statement>& all, const std::vector<uint32_
                     std::to_string(expected.size()) + " ranks: " + text);
 }
 
+// A rank that compares content waits for all others to do so as well.
+Status CompareVerifyExecutions(const std::vector<Statement>& all) {
+  std::map<uint32_t, std::vector<uint32_t>> ranks_of;
+  for (const Statement& statement : all) {
+    ranks_of[statement.verify_executions].push_back(statement.rank);
+  }
+  if (ranks_of.size() <= 1) return Status();
+  std::string text = "verify_executions has to be the same on all ranks: ";
+  constexpr size_t kMaxGroups = 4;
+  size_t groups = 0;
+  for (auto& [count, ranks] : ranks_of) {
+    if (groups++ == kMaxGroups) {
+      text += " and " + std::to_string(ranks_of.size() - kMaxGroups) + " more numbers";
+      break;
+    }
+    std::sort(ranks.begin(), ranks.end());
+    text += (groups == 1 ? "" : ", ") + std::to_string(count) + " on " + RanksText(ranks);
+  }
+  return Status(StatusCode::kInvalidArgument, std::move(text));
+}
+
 Status CompareFailures(const std::vector<Statement>& all, const Status& local) {
   if (!local.ok()) return local;
   std::vector<uint32_t> failed;
@@ -153,12 +175,14 @@ Status CompareFailures(const std::vector<Statement>& all, const Status& local) {
 
 StatusOr<std::vector<uint32_t>> AgreeOnPlan(ControlChannel* control, const RankClaim& claim,
                                             std::vector<uint32_t> expected, Deadline deadline) {
-  const StatusOr<std::vector<Statement>> all =
-      Exchange(control, StatementOf(claim.rank, claim.digest, claim.local), deadline);
+  Statement mine = StatementOf(claim.rank, claim.digest, claim.local);
+  mine.verify_executions = claim.verify_executions;
+  const StatusOr<std::vector<Statement>> all = Exchange(control, mine, deadline);
   if (!all.ok()) return all.status();
   RESHARD_RETURN_IF_ERROR(CompareDigests(*all));
   RESHARD_RETURN_IF_ERROR(CompareRanks(*all, expected));
   RESHARD_RETURN_IF_ERROR(CompareFailures(*all, claim.local));
+  RESHARD_RETURN_IF_ERROR(CompareVerifyExecutions(*all));
   std::vector<uint32_t> ranks;
   for (const Statement& statement : *all) ranks.push_back(statement.rank);
   return ranks;

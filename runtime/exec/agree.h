@@ -15,16 +15,18 @@
 namespace reshard {
 
 struct RankClaim {
-  uint32_t rank = 0;  // of the plan
-  Digest digest{};    // root digest of the plan that this rank has loaded
-  Status local;       // why this rank cannot go on; ok when it can
+  uint32_t rank = 0;               // of the plan
+  Digest digest{};                 // root digest of the plan that this rank has loaded
+  Status local;                    // why this rank cannot go on; ok when it can
+  uint32_t verify_executions = 0;  // that compare content, which all ranks take part in
 };
 
 // Returns the rank of each member. Error on every rank when
 // - digests differ: names the ranks and the digests (kAborted);
 // - ranks of `expected` (rising) are missing, claimed twice or not of the plan (kInvalidArgument);
 // - a rank's `local` is a failure: its text, with the rank in front (kAborted); that rank itself
-//   gets its own status.
+//   gets its own status;
+// - `verify_executions` differs: names the ranks and the numbers (kInvalidArgument).
 StatusOr<std::vector<uint32_t>> AgreeOnPlan(ControlChannel* control, const RankClaim& claim,
                                             std::vector<uint32_t> expected, Deadline deadline);
 

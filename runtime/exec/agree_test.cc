@@ -64,6 +64,20 @@ TEST_CASE("a rank with another plan is an error on every rank, with ranks and di
   }
 }
 
+TEST_CASE("ranks that verify different numbers of executions are named on every rank") {
+  const auto results = Agree({{0, DigestOf(1), {}, 0},
+                              {1, DigestOf(1), {}, 3},
+                              {2, DigestOf(1), {}, 0},
+                              {3, DigestOf(1), {}, 0}},
+                             {0, 1, 2, 3});
+  for (const auto& result : results) {
+    REQUIRE_FALSE(result.ok());
+    CHECK(result.status().ToString() ==
+          "verify_executions has to be the same on all ranks: 0 on ranks 0,2-3, 3 on rank 1 "
+          "[invalid-argument]");
+  }
+}
+
 TEST_CASE("missing, doubled and unknown ranks are named on every rank") {
   const auto results =
       Agree({{0, DigestOf(1), {}}, {0, DigestOf(1), {}}, {9, DigestOf(1), {}}}, {0, 1, 2});

@@ -148,7 +148,8 @@ Status Executor::Prepare(std::chrono::nanoseconds timeout) {
   std::unique_ptr<PreparedProgram> program;
   const Status local = CreateProgram(&program);
   StatusOr<std::vector<uint32_t>> ranks = AgreeOnPlan(
-      backend_->control(), {rank_, plan_->root_digest, local}, RanksOf(*plan_->plan), deadline);
+      backend_->control(), {rank_, plan_->root_digest, local, options_.verify_executions},
+      RanksOf(*plan_->plan), deadline);
   if (!ranks.ok()) return ranks.status();
   ranks_of_members_ = *std::move(ranks);
   backend_->control()->SetRanks(ranks_of_members_);

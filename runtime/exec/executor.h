@@ -46,7 +46,8 @@ struct ExecutorOptions {
   // How long one wait for another rank may last.
   std::chrono::nanoseconds wait_timeout = std::chrono::seconds(30);
   bool trace = false;
-  // The first so many executions compare the content of sources and destinations.
+  // The first so many executions compare the content of sources and destinations; the same on all
+  // ranks, which Prepare checks.
   uint32_t verify_executions = 0;
   // The ranks that have to hold one generation before any of them serves it, this one included and
   // the same list on all of them; empty: all ranks of the plan.

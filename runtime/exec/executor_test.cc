@@ -73,6 +73,8 @@ struct JobOptions {
   bool through_engine = false;
   // Whose params lie in one memory.
   std::vector<uint32_t> in_place_ranks;
+  // That shall compare the content of one execution more than the others.
+  uint32_t verifying_rank = UINT32_MAX;
   // Whose backend cannot make an engine.
   uint32_t refusing_rank = UINT32_MAX;
   std::function<void(uint32_t rank)> meddle = [](uint32_t) {};
@@ -92,7 +94,9 @@ struct Job {
           [meddle = options.meddle, rank] { meddle(rank); },
           rank == options.refusing_rank ? Status(StatusCode::kLimitExceeded, "no memory")
                                         : Status());
-      executors.push_back(*Executor::Create(shared, rank, backend, options.executor));
+      ExecutorOptions own = options.executor;
+      own.verify_executions += rank == options.verifying_rank ? 1 : 0;
+      executors.push_back(*Executor::Create(shared, rank, backend, own));
       const bool in_place =
           std::count(options.in_place_ranks.begin(), options.in_place_ranks.end(), rank) > 0;
       for (const ExpectedParam& spec : ParamsOfRank(plan, rank)) {
@@ -215,6 +219,17 @@ TEST_CASE("one wrong byte of a destination is found and named on every rank") {
   meddled = &blind;
   CheckOk(blind.Prepare());
   CheckOk(blind.Execute(1));
+}
+
+TEST_CASE("ranks that shall verify different numbers of executions cannot be prepared") {
+  JobOptions options;
+  options.verifying_rank = 2;
+  Job job(testing::ToyPlan(), options);
+  for (const Status& result : job.Prepare()) {
+    CHECK(result.ToString() ==
+          "verify_executions has to be the same on all ranks: 0 on ranks 0-1,3-5, 1 on rank 2 "
+          "[invalid-argument]");
+  }
 }
 
 TEST_CASE("source replicas that differ are found") {

@@ -151,7 +151,8 @@ class Executor:
                 takes at most twice as long after its last wait began, three times on ranks that had
                 all that is their own.
             prepare_timeout: seconds; None: 300.
-            verify_executions: the first so many steps compare a hash of every tensor.
+            verify_executions: the first so many steps compare a hash of every tensor; the same on
+                all ranks.
             trace: keep what happened when, for `write_trace`.
             replica: ranks that have to hold one generation before any serves it; None: all.
 

@@ -255,7 +255,8 @@ typedef struct reshard_executor_options {
   int64_t wait_timeout_ns;
   /* 1: keeps what happened when, for reshard_executor_write_trace. */
   int32_t trace;
-  /* The first so many executions hash every tensor on both sides and compare. */
+  /* The first so many executions hash every tensor on both sides and compare. The same on all ranks,
+   * which prepare checks. */
   uint32_t verify_executions;
   /* The ranks that have to hold one generation before any of them serves it, such as the
    * tensor-parallel ranks of one replica: this rank among them, the same list on each. NULL: all
