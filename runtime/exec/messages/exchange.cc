@@ -10,19 +10,24 @@ namespace {
 
 struct Pending {
   int member = 0;
+  bool sends = false;
   MessageRequest request;
 };
+
+bool Lost(const MessagePort& port, const Pending& one) {
+  return one.sends ? port.LostForSends(one.member) : port.LostForReceives(one.member);
+}
 
 Status Start(MessagePort* port, int tag, std::span<const ExchangePart> parts,
              std::vector<Pending>* pending) {
   for (const ExchangePart& part : parts) {
     if (part.in.empty()) continue;
-    pending->push_back({part.member, {}});
+    pending->push_back({part.member, false, {}});
     RESHARD_RETURN_IF_ERROR(port->Receive(part.member, tag, part.in, &pending->back().request));
   }
   for (const ExchangePart& part : parts) {
     if (part.out.empty()) continue;
-    pending->push_back({part.member, {}});
+    pending->push_back({part.member, true, {}});
     RESHARD_RETURN_IF_ERROR(port->Send(part.member, tag, part.out, &pending->back().request));
   }
   return Status();
@@ -39,7 +44,7 @@ Status Finish(MessagePort* port, Deadline deadline, std::vector<Pending>* pendin
       const StatusOr<bool> done = port->Test(&one.request);
       if (!done.ok()) return done.status();
       if (*done) continue;
-      lost = lost || port->Lost(one.member);
+      lost = lost || Lost(*port, one);
       (*pending)[kept++] = one;
     }
     const bool moved = kept < pending->size();
@@ -64,7 +69,7 @@ Status Exchange(MessagePort* port, int tag, std::span<const ExchangePart> parts,
   if (status.ok()) return status;
   *failure = ExchangeFailure();
   for (Pending& one : pending) {
-    if (status.code() != StatusCode::kUnavailable || port->Lost(one.member)) {
+    if (status.code() != StatusCode::kUnavailable || Lost(*port, one)) {
       failure->late.push_back(one.member);
     }
     failure->buffers_in_use = port->Abandon(&one.request) || failure->buffers_in_use;

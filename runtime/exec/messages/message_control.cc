@@ -72,7 +72,7 @@ class MessageControl final : public ControlChannel {
   Status StartSend(uint32_t member, int tag, const Head& head, std::span<const uint8_t> body);
   // Whether all that were sent have left, except to lost members.
   bool SendsDone();
-  bool Lost(uint32_t member) const { return port_.Lost(static_cast<int>(member)); }
+  bool Lost(uint32_t member) const { return port_.LostForReceives(static_cast<int>(member)); }
   // A message of this call from `member` with a body of `body_bytes`, or the text of an error.
   // False when the deadline comes first, or the member is lost.
   StatusOr<bool> Receive(const Call& call, uint32_t member, int tag, Deadline deadline,
@@ -113,7 +113,7 @@ bool MessageControl::SendsDone() {
     if (sent.ok() && *sent) {
       sending = sends_.erase(sending);
     } else {
-      done = done && Lost(sending->member);
+      done = done && port_.LostForSends(static_cast<int>(sending->member));
       ++sending;
     }
   }
@@ -248,8 +248,8 @@ Status MessageControl::AwaitResult(const Call& call, std::span<uint8_t> all) {
   const uint32_t root = call.group[0];
   const uint32_t parent = call.group[(call.position - 1) / 2];
   for (;;) {
-    // Asked first: what a lost member has sent is here. The root may have ended when its children
-    // have the result, while they still pass it on.
+    // Asked first: all that a member has sent is here when it is lost for receives. The root may
+    // have ended when its children have the result, while they still pass it on.
     const bool nobody_left = Lost(parent) && Lost(root);
     // A failure comes from the root itself, so a child of another member listens to both.
     const Deadline soon = std::min(call.deadline, Clock::now() + std::chrono::milliseconds(1));

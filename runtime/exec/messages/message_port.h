@@ -6,8 +6,10 @@
 // from 0. Nothing here waits: a send or receive is started, and then tested until it is over. One
 // thread at a time.
 //
-// A member whose connection is gone is *lost*, for ever. Receives from it that have not got their
-// bytes and sends to it never end; whoever waits asks Lost. A port that cannot know says no.
+// A member whose connection is gone is *lost*, for ever, and each direction has an end of its own:
+// a member that is done closes both while its last bytes are still on their way. Receives from a
+// member that is lost for receives and have not got their bytes never end, nor do sends to one that
+// is lost for sends; whoever waits asks. A port that cannot know says no.
 #ifndef RESHARD_RUNTIME_EXEC_MESSAGES_MESSAGE_PORT_H_
 #define RESHARD_RUNTIME_EXEC_MESSAGES_MESSAGE_PORT_H_
 
@@ -62,7 +64,12 @@ class MessagePort {
   // may still be used.
   virtual bool Abandon(MessageRequest* request) = 0;
 
-  virtual bool Lost(int member) const {
+  // Only from Progress on, which has then moved all that had come from the member.
+  virtual bool LostForReceives(int member) const {
+    (void)member;
+    return false;
+  }
+  virtual bool LostForSends(int member) const {
     (void)member;
     return false;
   }
@@ -93,7 +100,8 @@ class PortTags final : public MessagePort {
   Status Progress() override { return port_.Progress(); }
   bool Abandon(MessageRequest* request) override { return port_.Abandon(request); }
   void Reserve(size_t more_requests) override { port_.Reserve(more_requests); }
-  bool Lost(int member) const override { return port_.Lost(member); }
+  bool LostForReceives(int member) const override { return port_.LostForReceives(member); }
+  bool LostForSends(int member) const override { return port_.LostForSends(member); }
 
  private:
   MessagePort& port_;

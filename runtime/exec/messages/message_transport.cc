@@ -39,6 +39,7 @@ std::string RankText(uint32_t rank) { return "rank " + std::to_string(rank); }
 struct Awaited {
   int member = 0;
   std::string_view what;  // " did not send its message of step "
+  bool takes = false;     // it is to take bytes, else to send or to tell something
 };
 
 class MessageTransport final : public RankTransport {
@@ -415,7 +416,10 @@ Status MessageTransport::Await(uint64_t step, Deadline deadline, ExecutionRecord
       return polled;
     }
     awaited = whom();
-    if (port_.Lost(awaited.member)) return LostStatus(awaited, step);
+    if (awaited.takes ? port_.LostForSends(awaited.member)
+                      : port_.LostForReceives(awaited.member)) {
+      return LostStatus(awaited, step);
+    }
     if (now >= deadline) return TimeoutStatus(awaited, step);
     if (now >= search_time) RESHARD_RETURN_IF_ERROR(SearchCulprit(awaited));
     if (moved) {
@@ -477,7 +481,7 @@ Status MessageTransport::FinishStep(uint64_t step, Deadline deadline, ExecutionR
         const IncomingMessage* const missing = receives_->FirstMissing(kDataTag, -1, step);
         if (missing != nullptr) return {missing->member, " did not send its message of step "};
         const OutgoingMessage* const unsent = sends_->FirstUnsent(kDataTag, step);
-        if (unsent != nullptr) return {unsent->member, " did not take its message of step "};
+        if (unsent != nullptr) return {unsent->member, " did not take its message of step ", true};
         return {own_member_, " finished step "};
       });
 }
@@ -525,7 +529,8 @@ Status MessageTransport::FinishExecution(Deadline deadline) {
       },
       [&]() -> Awaited {
         const OutgoingMessage* const push = sends_->FirstUnsent(kPushTag, UINT64_MAX);
-        if (push != nullptr) return {push->member, " did not take what landed for it in step "};
+        if (push != nullptr)
+          return {push->member, " did not take what landed for it in step ", true};
         return {own_member_, " has not sent all its notices in step "};
       });
 }

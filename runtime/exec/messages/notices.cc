@@ -79,7 +79,7 @@ StatusOr<bool> Notices::AllSent() {
   for (const std::unique_ptr<Sending>& sending : sends_) {
     const StatusOr<bool> sent = port_.Test(&sending->request);
     if (!sent.ok()) return sent.status();
-    if (!*sent && !port_.Lost(sending->member)) return false;
+    if (!*sent && !port_.LostForSends(sending->member)) return false;
   }
   return true;
 }

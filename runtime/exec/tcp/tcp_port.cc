@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
 #include <utility>
@@ -35,6 +36,12 @@ constexpr size_t kSpareBytes = 512;
 constexpr int kReadsInTurn = 64;
 // Connections that have not said who they are, beyond one of each member.
 constexpr size_t kMaxStrangers = 64;
+
+// A member that never connected to this one may have done so just before it ended: for this long
+// after that, what it sent may still come.
+constexpr std::chrono::seconds kLateConnection{3};
+
+using Clock = std::chrono::steady_clock;
 
 // Sends to one member.
 struct Outgoing {
@@ -81,6 +88,7 @@ class TcpPort final : public MessagePort {
         has_connected_(members_.size(), false),
         lost_(members_.size(), false),
         scrap_(64 * 1024) {
+    doubtful_.reserve(members_.size());
     unexpected_.reserve(kSpares);
     for (size_t s = 0; s < kSpares; ++s) {
       spare_.push_back(std::make_unique<Unexpected>());
@@ -100,7 +108,11 @@ class TcpPort final : public MessagePort {
   Status Progress() override;
   bool Abandon(MessageRequest* request) override;
   void Reserve(size_t more_requests) override { ops_.Reserve(ops_.in_use() + more_requests); }
-  bool Lost(int member) const override { return lost_[static_cast<size_t>(member)]; }
+  bool LostForReceives(int member) const override { return lost_[static_cast<size_t>(member)]; }
+  bool LostForSends(int member) const override {
+    return LostForReceives(member) ||
+           outgoing_[static_cast<size_t>(member)].state == Outgoing::State::kLost;
+  }
 
  private:
   enum Watched : uint32_t { kListener, kOutgoing, kIncoming };
@@ -109,12 +121,19 @@ class TcpPort final : public MessagePort {
   MessageRequest RequestOf(MessageOp* op) const;
   MessageOpList& PostedFor(int member) { return posted_[static_cast<size_t>(member + 1)]; }
 
+  // A member to which no bytes will go any more, and from which no connection has come.
+  struct Doubtful {
+    int member = 0;
+    Clock::time_point lost_at;
+  };
+
   Status Connect(int member);
-  // Sends what can be sent; a connection that has ended makes the member lost.
+  // Sends what can be sent; a connection that has ended makes the member lost for sends.
   Status Continue(int member);
   bool Greet(Outgoing* out);
   bool SendFirst(Outgoing* out);
   void LoseOutgoing(int member);
+  void LoseDoubtful();
 
   Status AcceptAll();
   void ReadFrom(size_t index);
@@ -139,7 +158,8 @@ class TcpPort final : public MessagePort {
   std::vector<std::unique_ptr<Unexpected>> unexpected_;  // in the order in which they came
   std::vector<std::unique_ptr<Unexpected>> spare_;
   std::vector<bool> has_connected_;  // by member: to this one
-  std::vector<bool> lost_;           // by member
+  std::vector<bool> lost_;           // by member: for receives
+  std::vector<Doubtful> doubtful_;   // in the order of lost_at
   std::vector<uint8_t> scrap_;       // for bytes that nobody wants
   MessageOpPool ops_;
 };
@@ -170,7 +190,7 @@ Status TcpPort::Send(int member, int tag, std::span<const uint8_t> bytes, Messag
   const bool first = out.queue.first() == nullptr;
   out.queue.Add(op);
   *request = RequestOf(op);
-  if (out.state == Outgoing::State::kNone && !Lost(member)) return Connect(member);
+  if (out.state == Outgoing::State::kNone && !LostForSends(member)) return Connect(member);
   return first && out.state == Outgoing::State::kOpen ? Continue(member) : Status();
 }
 
@@ -266,7 +286,19 @@ void TcpPort::LoseOutgoing(int member) {
   Outgoing& out = outgoing_[static_cast<size_t>(member)];
   out.state = Outgoing::State::kLost;
   out.socket.Close();
-  lost_[static_cast<size_t>(member)] = true;
+  if (!has_connected_[static_cast<size_t>(member)]) doubtful_.push_back({member, Clock::now()});
+}
+
+void TcpPort::LoseDoubtful() {
+  if (doubtful_.empty()) return;
+  const Clock::time_point now = Clock::now();
+  std::erase_if(doubtful_, [&](const Doubtful& doubtful) {
+    const auto member = static_cast<size_t>(doubtful.member);
+    if (has_connected_[member]) return true;
+    if (now - doubtful.lost_at < kLateConnection) return false;
+    lost_[member] = true;
+    return true;
+  });
 }
 
 Status TcpPort::Receive(int member, int tag, std::span<uint8_t> bytes, MessageRequest* request) {
@@ -370,6 +402,7 @@ Status TcpPort::Progress() {
       }
     }
   } while (count == static_cast<int>(events.size()));
+  LoseDoubtful();
   return Status();
 }
 
@@ -385,8 +418,11 @@ Status TcpPort::AcceptAll() {
     }
     *slot = std::make_unique<Incoming>();
     (*slot)->socket = *std::move(socket);
-    RESHARD_RETURN_IF_ERROR(Watch((*slot)->socket, EPOLLIN | EPOLLRDHUP, kIncoming,
-                                  static_cast<size_t>(slot - incoming_.begin()), EPOLL_CTL_ADD));
+    const auto index = static_cast<size_t>(slot - incoming_.begin());
+    RESHARD_RETURN_IF_ERROR(
+        Watch((*slot)->socket, EPOLLIN | EPOLLRDHUP, kIncoming, index, EPOLL_CTL_ADD));
+    // What has come is read before anybody is given up who did not seem to connect.
+    ReadFrom(index);
   }
 }
 

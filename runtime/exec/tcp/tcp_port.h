@@ -2,9 +2,10 @@
 //
 // There is one connection for each direction between two members, made when the first message goes
 // that way. A message is a head and its bytes; it is read straight into the receive that was posted
-// for it, or kept until one is. A connection that ends makes its member lost, after everything that
-// had come over it has been taken. Whoever connects has to know the secret of the one it connects
-// to; other connections are closed. Bytes are neither encrypted nor signed.
+// for it, or kept until one is. The end of the connection from a member makes it lost, after
+// everything that had come over it has been taken; the end of the one to it only for sends, and for
+// receives where none ever comes from it. Whoever connects has to know the secret of the one it
+// connects to; other connections are closed. Bytes are neither encrypted nor signed.
 #ifndef RESHARD_RUNTIME_EXEC_TCP_TCP_PORT_H_
 #define RESHARD_RUNTIME_EXEC_TCP_TCP_PORT_H_
 
