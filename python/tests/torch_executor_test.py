@@ -60,6 +60,7 @@ class TorchExecutorTest(unittest.TestCase):
         self.models.update({rank: model(ROWS, HIDDEN // 2) for rank in SERVERS})
         self.backends = dict(zip(self.plan.ranks, reshard.loopback_backends(self.plan)))
         self.executors = {}
+        self.timeout = 20
 
     def side(self, rank):
         return "source" if rank in TRAINERS else "destination"
@@ -67,7 +68,7 @@ class TorchExecutorTest(unittest.TestCase):
     def make(self, **changes):
         """Executors on all ranks, with other weights or arguments for some: errors by rank."""
         def work(rank):
-            arguments = {self.side(rank): self.models[rank], "timeout": 20}
+            arguments = {self.side(rank): self.models[rank], "timeout": self.timeout}
             arguments.update(changes.get("rank%d" % rank, {}))
             self.executors[rank] = Executor(self.plan, rank, backend=self.backends[rank],
                                             **arguments)
@@ -117,6 +118,7 @@ class TorchExecutorTest(unittest.TestCase):
         self.assertEqual(1, tensors["count"].item())
 
     def refused_at_step(self, change, said):
+        self.timeout = 5  # which passes before the others are told
         self.assertEqual({None}, set(self.make().values()))
         self.train()
         self.assertEqual({1}, set(self.each().values()))
@@ -181,12 +183,36 @@ class TorchExecutorTest(unittest.TestCase):
         with self.assertRaises(ValueError):
             self.executors[0].step()
 
-    def test_params_are_bound_by_any_of_their_names(self):
+    def share(self):
+        """A plan in which proj.weight is head.weight, too."""
         source, destination = layouts()
         for layout in (source, destination):
             layout["params"][0]["shares"] = ["head.weight"]
         self.plan = reshard.compile(source, destination, rank_threads.one_node(4))
         self.setUp()
+
+    def test_names_of_a_param_that_are_two_tensors(self):
+        self.share()
+        self.models[2].head = torch.nn.Linear(HIDDEN // 2, ROWS, bias=False, dtype=torch.bfloat16)
+        errors = self.make()
+        self.assertIs(RuntimeError, type(errors[2]))
+        self.assertRegex(str(errors[2]), "destination 'proj.weight' and 'head.weight' are one param")
+        for rank in (0, 1, 3):
+            self.assertIsInstance(errors[rank], reshard.ReshardError)
+            self.assertIn("proj.weight", str(errors[rank]))
+
+    def test_names_of_a_param_that_become_two_tensors(self):
+        self.share()
+        for each in self.models.values():
+            each.head = torch.nn.Module()
+            each.head.weight = each.proj.weight
+
+        def change():
+            self.models[0].head.weight = torch.nn.Parameter(self.models[0].proj.weight.clone())
+        self.refused_at_step(change, "source 'proj.weight' and 'head.weight' are one param")
+
+    def test_params_are_bound_by_any_of_their_names(self):
+        self.share()
         tensors = dict(self.models[2].state_dict(keep_vars=True))
         tensors["head.weight"] = tensors.pop("proj.weight")
         self.assertEqual({None}, set(self.make(rank2={"destination": tensors}).values()))

@@ -47,6 +47,10 @@ def named_tensors(params: Optional[Params]) -> Dict[str, torch.Tensor]:
             if isinstance(tensor, torch.Tensor)}
 
 
+def _listed(problems: List[str]) -> str:
+    return "; ".join(problems[:5]) + (f"; and {len(problems) - 5} more" if len(problems) > 5 else "")
+
+
 def _identity(tensor: torch.Tensor) -> Tuple[Any, ...]:
     return (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()),
             str(tensor.device))
@@ -59,6 +63,17 @@ def _tensor_of(param: Param, tensors: Mapping[str, torch.Tensor]
         if name in tensors:
             return name, tensors[name]
     return param.name, None
+
+
+def _apart(param: Param, name: str, tensor: torch.Tensor, tensors: Mapping[str, torch.Tensor]
+           ) -> List[str]:
+    """What is wrong with the param's names other than `name`, that of `tensor`: the plan writes one
+    buffer, and a name of other memory would keep what it holds."""
+    def memory(of: torch.Tensor) -> Tuple[Any, ...]:
+        return of.data_ptr(), of.numel() * of.element_size(), of.device
+    return [f"{param.side} '{name}' and '{other}' are one param of the plan and two tensors here"
+            for other in (param.name, *param.shares)
+            if other in tensors and memory(tensors[other]) != memory(tensor)]
 
 
 def device_of(devices: Mapping[str, torch.device]) -> torch.device:
@@ -109,8 +124,7 @@ def _agree(group: Any, kind: str, problem: str) -> None:
     problems = [f"rank {rank} of the process group: {said}"
                 for rank, (_, said) in enumerate(everybody) if said]
     if problems:
-        raise ValueError("; ".join(problems[:5])
-                         + (f"; and {len(problems) - 5} more" if len(problems) > 5 else ""))
+        raise ValueError(_listed(problems))
     kinds = {said: rank for rank, (said, _) in reversed(list(enumerate(everybody)))}
     if len(kinds) > 1:
         raise ValueError("the params of all ranks are on CUDA devices or all on the CPU; ranks of "
@@ -122,7 +136,8 @@ class Executor:
     """The part of one rank in a plan, bound to its weights.
 
     The tensors' storage has to stay where it is: `step` compares every tensor's address, dtype, shape
-    and strides with what was bound, and raises RuntimeError when one was allocated anew.
+    and strides with what was bound, and raises RuntimeError when one was allocated anew. All names of
+    a param (tied weights) that there are have to be one tensor, as they are in the plan.
     """
 
     def __init__(self, plan: Plan, rank: Optional[int] = None, *, source: Optional[Params] = None,
@@ -158,6 +173,8 @@ class Executor:
 
         Raises:
             ReshardError: all params that are missing or do not fit, in one message.
+            RuntimeError: two names of one param are two tensors on this rank; the other ranks get a
+                ReshardError that names the param.
         """
         self._generation = 0
         self._timeout = timeout
@@ -173,10 +190,23 @@ class Executor:
         self._executor = RankExecutor(plan, rank, made, timeout=timeout, trace=trace,
                                       verify_executions=verify_executions, replica=replica)
         self._bound: Dict[Tuple[str, str], Tuple[torch.Tensor, Tuple[Any, ...]]] = {}
+        self._params: List[Tuple[Param, str]] = []  # that were bound, and under which name
         self._sides = (source, destination)
+        apart: List[str] = []
         for param, name, tensor in params:
-            if tensor is not None:  # prepare lists what is missing, of all ranks
+            if tensor is None:  # prepare lists what is missing, of all ranks
+                continue
+            wrong = [] if param.external else _apart(param, name, tensor, sides[param.side])
+            if not wrong:
                 self._bind(param, name, tensor)
+            apart += wrong
+        if apart:  # what was not bound is an error on all ranks
+            problem = RuntimeError(_listed(apart) + "; tie them, or leave the name out of 'shares'")
+            try:
+                self._executor.prepare(prepare_timeout)
+            except ReshardError as error:
+                raise problem from error
+            raise problem
         self._executor.prepare(prepare_timeout)
 
     def _rank_of(self, plan: Plan, rank: Optional[int], group: Any,
@@ -238,21 +268,23 @@ class Executor:
             dtype=dtype, shape=tuple(tensor.shape), strides=tuple(tensor.stride()),
             device=tensor.device.index if tensor.is_cuda else -1)
         self._bound[(param.side, name)] = (tensor, _identity(tensor))
+        self._params.append((param, name))
 
     def _check_storage(self) -> None:
-        now = [named_tensors(side) for side in self._sides]
+        now = dict(zip(("source", "destination"), map(named_tensors, self._sides)))
         moved = []
-        for (side, name), (_, identity) in self._bound.items():
-            tensor = now[0 if side == "source" else 1].get(name)
+        for param, name in self._params:
+            tensor, (_, identity) = now[param.side].get(name), self._bound[(param.side, name)]
             if tensor is None:
-                moved.append(f"{side} '{name}' is gone")
+                moved.append(f"{param.side} '{name}' is gone")
             elif _identity(tensor) != identity:
-                moved.append(f"{side} '{name}' was bound as {identity}, found {_identity(tensor)}")
+                moved.append(f"{param.side} '{name}' was bound as {identity}, found "
+                             f"{_identity(tensor)}")
+            elif not param.external:
+                moved += _apart(param, name, tensor, now[param.side])
         if moved:
             raise RuntimeError("weights were allocated anew since they were bound: "
-                               + "; ".join(moved[:5])
-                               + (f"; and {len(moved) - 5} more" if len(moved) > 5 else "")
-                               + "; make a new Executor")
+                               + _listed(moved) + "; make a new Executor")
 
     def step(self, generation: Optional[int] = None) -> int:
         """Moves the weights; collective over all ranks of the plan.
@@ -265,8 +297,9 @@ class Executor:
             The generation that all ranks of the replica now hold in full.
 
         Raises:
-            RuntimeError: a tensor's storage is not the one that was bound. Nothing was moved on this
-                rank; the other ranks get an error as well.
+            RuntimeError: a tensor's storage is not the one that was bound, or another name of the
+                param has one of its own. Nothing was moved on this rank; the other ranks get an
+                error as well.
             ReshardError: names the peer, the round and the param. Destination tensors may hold a
                 mixture: `state` says which are complete. The executor is of no further use.
         """
@@ -318,5 +351,6 @@ class Executor:
         """Frees everything but the tensors."""
         self._executor.close()
         self._bound.clear()
+        self._params.clear()
 
 
