@@ -118,7 +118,7 @@ void DeclareSimulate(CLI::App* app, SimulateArgs* args) {
           ->type_name("A..B");
   app->add_flag("--baselines", args->baselines, "compare with other ways to move the same weights")
       ->excludes(rounds);
-  app->add_option("--trace", args->trace, "trace for Chrome or Perfetto to write");
+  app->add_option("--trace", args->trace, "trace for Chrome or Perfetto to write, '-' for standard output");
   app->add_flag("--json", args->json, "print one JSON object");
 }
 
@@ -156,6 +156,8 @@ ExitCode RunSimulate(const SimulateArgs& args, FileSystem& files, std::ostream& 
     baselines = ComputeBaselines(plan, options.round_cost_ns);
     progress.Leave();
   }
+  // A trace on standard output leaves no room for text there.
+  if (args.trace == "-") return ExitCode::kYes;
   const SimCase sim{plan, options, result, !args.topo.empty(),
                     args.baselines ? &baselines : nullptr};
   if (args.json) {

@@ -84,7 +84,7 @@ class TopologyBuilder {
   std::vector<GroupId> group_ids_;     // in the Topology, of each group of the file
   std::vector<Placement> placements_;  // rising by rank
   std::map<std::pair<uint32_t, uint32_t>, const OverrideSpec*> nic_overrides_;  // node, NIC
-  std::map<Rank, const OverrideSpec*> excluded_;
+  std::map<Rank, const OverrideSpec*> rank_overrides_;
 };
 
 void TopologyBuilder::PlaceEntry(uint32_t entry) {
@@ -198,7 +198,11 @@ void TopologyBuilder::ReadOverrides() {
             "rank " + std::to_string(rank) + " has an override, but no place");
       continue;
     }
-    if (override_spec.excluded) excluded_.emplace(rank, &override_spec);
+    const auto [first, added] = rank_overrides_.emplace(rank, &override_spec);
+    if (added) continue;
+    Error(DiagnosticCode::kBadValue, override_spec.span,
+          "rank " + std::to_string(rank) + " is overridden twice")
+        .notes.push_back({first->second->span, "it is overridden first here"});
   }
 }
 
@@ -290,7 +294,8 @@ void TopologyBuilder::AddSites() {
     site.host_bytes_per_s = gpu.host_bytes_per_s;
     site.copy_bytes_per_s = type.copy_bytes_per_s;
     site.memory_bytes = type.memory_bytes;
-    site.excluded = excluded_.contains(placement.rank);
+    const auto overridden = rank_overrides_.find(placement.rank);
+    site.excluded = overridden != rank_overrides_.end() && overridden->second->excluded;
     out_->site_index.emplace_hint(out_->site_index.end(), placement.rank,
                                   static_cast<uint32_t>(out_->sites.size()));
     out_->sites.push_back(std::move(site));
