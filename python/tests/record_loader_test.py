@@ -302,6 +302,60 @@ class RecordLoaderTest(unittest.TestCase):
                              (params["p"][:4, :3].copy_(w), fill(params["p"]).fill_(0))
                              for _, w in weights], empty(p=(5, 4)), w=(4, 3))
 
+    @staticmethod
+    def flat():
+        """A buffer of 40 elements: a, a gap of 4, b; and what is all of it."""
+        whole = torch.full((40,), -1, dtype=torch.int32)
+        return whole, {"a": whole[:12].view(4, 3), "b": whole[16:].view(8, 3)}
+
+    def test_params_of_one_buffer(self):
+        _, params = self.flat()
+
+        def load(real, weights):
+            for name, weight in weights:
+                if name == "u":
+                    real["b"][5:].copy_(weight)
+                else:
+                    real["a"].copy_(weight)
+                    real["b"].data.narrow(0, 0, 4).copy_(weight)
+
+        # Of their own, as the test's copies of them are.
+        expected = self.record({name: tensor.clone() for name, tensor in params.items()}, load,
+                               shapes(w=(4, 3), u=(3, 3)))
+        recorded = record_loader(params, lambda weights: load(params, weights),
+                                 shapes(w=(4, 3), u=(3, 3)))
+        self.assertEqual(expected, recorded)
+        only_a = record_loader(params, lambda weights: [params["a"].copy_(w) for _, w in weights],
+                               shapes(w=(4, 3)))
+        self.assertEqual({"a"}, set(only_a["params"]))
+        record_loader(params, lambda weights: [  # beside it, not in it
+            (params["a"].copy_(w), params["b"].zero_()) for _, w in weights], shapes(w=(4, 3)))
+
+    def test_places_that_are_in_no_one_param(self):
+        whole, params = self.flat()
+        for place, said in ((whole[12:15], "the storage of 'a', outside of it"),
+                            (whole[10:13], "to 'a' and beyond its elements"),
+                            (whole[9:18], "params 'a' and 'b' both"), (whole[:40:20], "'a' and 'b'")):
+            self.refused(said, lambda _, weights, place=place: [
+                place.copy_(w[:place.numel()]) for _, w in weights], params, w=(9,))
+        self.refused("aten.zero_.default to elements of param 'a'", lambda _, weights: [
+            (params["a"].copy_(w), whole.zero_()) for _, w in weights], params, w=(4, 3))
+        overlap = {"q": whole[:12], "qkv": whole[:36]}
+        self.refused("params 'q' and 'qkv' both are", lambda _, weights: [
+            overlap["q"].copy_(w) for _, w in weights], overlap, w=(12,))
+
+    def test_params_with_gaps(self):
+        columns = {"p": torch.full((4, 8), -1, dtype=torch.int32)[:, :4]}
+        self.refused(r"param 'p' has shape \[4, 4\] and strides \[8, 1\]", lambda _, weights: [
+            columns["p"].copy_(w) for _, w in weights], columns, w=(4, 4))
+
+    def test_tied_params_are_recorded_once(self):
+        module = torch.nn.Module()
+        module.a = module.b = torch.nn.Parameter(torch.zeros(2, 3))
+        recorded = record_loader(module, lambda weights: [module.a.data.copy_(w) for _, w in weights],
+                                 {"w": ((2, 3), torch.float32)})
+        self.assertEqual(1, len(recorded["params"]))
+
     def test_a_param_that_was_allocated_anew(self):
         module = torch.nn.Linear(3, 2, bias=False)
 

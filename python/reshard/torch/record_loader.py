@@ -76,7 +76,10 @@ class _Piece:
 class _Recorder(TorchDispatchMode):
     def __init__(self, params: Mapping[str, torch.Tensor]) -> None:
         super().__init__()
-        self._params = {_key(tensor): (name, tensor) for name, tensor in params.items()}
+        # By storage: a flat buffer may hold several.
+        self._params: Dict[int, List[Tuple[str, torch.Tensor]]] = {}
+        for name, tensor in params.items():
+            self._params.setdefault(_key(tensor), []).append((name, tensor))
         self._origins: Dict[int, _Origin] = {}
         self.copies: List[Tuple[str, _Piece]] = []  # param name, what is copied there
 
@@ -177,55 +180,100 @@ class _Recorder(TorchDispatchMode):
 
     def _write(self, func: Any, target: torch.Tensor) -> torch.Tensor:
         """A write to a param of what is in no checkpoint tensor: fills of padding are left out."""
-        param, whole = self._params[_key(target)]
         if func not in _FILLS:
             raise NotImplementedError(
-                f"the loader applies {func} to param '{param}': a plan moves bytes and does not "
-                "compute; do this after the transfer")
+                f"the loader applies {func} to param '{self._param_name(target)}': a plan moves "
+                "bytes and does not compute; do this after the transfer")
+        params = dict(self._touched(target))
         for name, piece in self.copies:
-            if name == param and not _disjoint(View.of(target), piece.target_view, whole):
+            if name in params and not _disjoint(target, piece.target_view, params[name]):
                 raise NotImplementedError(
-                    f"the loader applies {func} to elements of param '{param}' that "
+                    f"the loader applies {func} to elements of param '{name}' that "
                     f"'{piece.source}' was copied to before: a plan would leave the copy there")
         return target
+
+    def _touched(self, view: torch.Tensor) -> List[Tuple[str, torch.Tensor]]:
+        """The params of a storage that lie, by their first and last bytes, where the view does."""
+        first, last = _byte_range(view)
+        return [(name, param) for name, param in self._params[_key(view)]
+                for begin, end in [_byte_range(param)] if first < end and begin < last]
+
+    def _param_name(self, view: torch.Tensor) -> str:
+        return (self._touched(view) or self._params[_key(view)])[0][0]
+
+    def _param_of(self, target: torch.Tensor) -> Tuple[str, torch.Tensor]:
+        """The one param that a view with elements is in."""
+        found = self._touched(target)
+        if not found:
+            raise NotImplementedError(
+                f"the loader copies to the storage of '{self._param_name(target)}', outside of it, "
+                "where no param is")
+        name, param = found[-1]  # tied ones are one tensor with several names
+        for other, tensor in found:
+            if (View.of(tensor), tensor.dtype) != (View.of(param), param.dtype):
+                raise NotImplementedError(
+                    f"the loader copies to bytes where params '{other}' and '{name}' both are, or "
+                    "to both in one: copy to each param by itself")
+        (first, last), (begin, end) = _byte_range(target), _byte_range(param)
+        if first < begin or last > end:
+            raise NotImplementedError(f"the loader copies to '{name}' and beyond its elements")
+        if not param.is_contiguous():
+            raise NotImplementedError(
+                f"param '{name}' has shape {list(param.shape)} and strides {list(param.stride())}: "
+                "params of a plan are contiguous")
+        return name, param
 
     def _copy(self, target: torch.Tensor, source: torch.Tensor) -> torch.Tensor:
         if _key(target) not in self._params:
             raise NotImplementedError(
                 f"the loader copies between '{self._name(source)}' and a tensor that is no param: "
                 "bytes that come from there cannot be followed")
-        param, _ = self._params[_key(target)]
+        if target.numel() == 0:
+            return target
         if _key(source) in self._params:
             raise NotImplementedError(
-                f"the loader copies param '{self._params[_key(source)][0]}' to param '{param}': "
-                "only copies of checkpoint tensors are recorded")
+                f"the loader copies param '{self._param_name(source)}' to param "
+                f"'{self._param_name(target)}': only copies of checkpoint tensors are recorded")
         if _key(source) not in self._origins:
             raise NotImplementedError(
                 f"the loader copies a tensor that is made of no checkpoint tensor to param "
-                f"'{param}': bytes that come from there cannot be followed")
+                f"'{self._param_name(target)}': bytes that come from there cannot be followed")
+        param, whole = self._param_of(target)
         if target.dtype != source.dtype:
             raise NotImplementedError(
                 f"'{self._name(source)}' is {source.dtype} and '{param}' is {target.dtype}: a plan "
                 "does not convert")
-        for piece in self._resolve(View.of(target), source.expand(target.shape)):
+        into = View.of(target).moved(-whole.storage_offset())
+        for piece in self._resolve(into, source.expand(target.shape)):
             self.copies.append((param, piece))
         return target
 
 
-def _disjoint(one: View, other: View, whole: torch.Tensor) -> bool:
-    """Whether two views of a param share no element; False where that is not easy to say."""
-    if one.count == 0 or other.count == 0 or one.last < other.offset or other.last < one.offset:
+def _byte_range(tensor: torch.Tensor) -> Tuple[int, int]:
+    """[begin, end) in its storage, gaps included; empty for a tensor without elements."""
+    view, unit = View.of(tensor), tensor.element_size()
+    return view.offset * unit, (view.last + 1 if view.count else view.offset) * unit
+
+
+def _disjoint(tensor: torch.Tensor, copied: View, param: torch.Tensor) -> bool:
+    """Whether a view of a param's storage and one of its elements share none; False where that is
+    not easy to say."""
+    unit = param.element_size()
+    first, last = (at - param.storage_offset() * unit for at in _byte_range(tensor))
+    if copied.count == 0 or last <= copied.offset * unit or (copied.last + 1) * unit <= first:
         return True
-    if not whole.is_contiguous():
+    if tensor.dtype != param.dtype:
         return False
+    whole = View.of(param).moved(-param.storage_offset())
     try:
-        boxes = [walk_dense(view, View.of(whole)) for view in (one, other)]
+        boxes = [walk_dense(view, whole)
+                 for view in (View.of(tensor).moved(-param.storage_offset()), copied)]
     except NotStrided:
         return False
     (start, walks), (other_start, other_walks) = boxes
     end, other_end = _last_indices(start, walks), _last_indices(other_start, other_walks)
     return any(end[dim] < other_start[dim] or other_end[dim] < start[dim]
-               for dim in range(whole.dim()))
+               for dim in range(param.dim()))
 
 
 def _last_indices(start: Sequence[int], walks: Sequence[Walk]) -> List[int]:
@@ -316,7 +364,7 @@ def record_loader(model: Any, load_weights: Callable[[Iterable[Tuple[str, torch.
     Raises:
         NotImplementedError: the loader computes on values, converts, copies to a tensor that is no
             param, or writes something else than checkpoint tensors to a param; it names the
-            operation and the tensor.
+            operation and the tensor. Or params overlap, or one that is written has gaps.
         RuntimeError: a param was allocated anew while it was loaded.
     """
     params = named_tensors(model)

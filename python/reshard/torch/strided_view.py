@@ -32,6 +32,9 @@ class View:
         """The highest offset of an element, of which there is one."""
         return self.offset + sum((extent - 1) * step for extent, step in zip(self.shape, self.stride))
 
+    def moved(self, elems: int) -> "View":
+        return View(self.offset + elems, self.shape, self.stride)
+
     def json(self) -> Dict[str, Any]:
         return {"offset": self.offset, "shape": list(self.shape), "stride": list(self.stride)}
 
