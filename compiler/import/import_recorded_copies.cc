@@ -11,12 +11,15 @@
 #include "compiler/import/fold_params.h"
 #include "compiler/import/fold_tensors.h"
 #include "compiler/import/model_tensor.h"
+#include "compiler/import/written_pieces.h"
 #include "compiler/layout/limits.h"
 
 namespace reshard {
 namespace {
 
 constexpr int64_t kMaxRank = (int64_t{1} << 32) - 2;
+// Boxes that new ones are compared with.
+constexpr int64_t kMaxWriteSteps = 1'000'000'000;
 
 // One file.
 struct Recording {
@@ -56,13 +59,19 @@ class Importer {
     if (!ok) return false;
     std::map<std::string, size_t> param_of;
     for (size_t i = 0; i < made.params.size(); ++i) param_of[made.params[i].name] = i;
-    written_.assign(made.params.size(), {});
+    written_.clear();
+    for (const ExplicitParam& param : made.params) written_.emplace_back(param.shape);
     for (const JsonNode& copy : copies->items) {
       ok &= ReadCopy(copy, param_of, &made);
       if (too_many_) return false;
     }
     if (!ok) return false;
-    for (ExplicitParam& param : made.params) param.covered = IsCovered(param);
+    for (size_t i = 0; i < made.params.size(); ++i) {
+      ExplicitParam& param = made.params[i];
+      param.pieces = written_[i].Pieces();
+      param.covered = IsCovered(param);
+      for (const ExplicitPiece& piece : param.pieces) used_.insert(piece.tensor);
+    }
     recordings_.push_back(std::move(made));
     return true;
   }
@@ -217,7 +226,7 @@ class Importer {
 
   bool AddCopy(const JsonNode& node, const ModelTensor& tensor, const StridedView& from,
                const StridedView& to, size_t number, Recording* made) {
-    ExplicitParam& param = made->params[number];
+    const ExplicitParam& param = made->params[number];
     if (tensor.dtype != param.dtype) {
       diags_->Error(DiagnosticCode::kDtypeMismatch, node.span,
                     "'" + tensor.name + "' is " + std::string(DTypeText(tensor.dtype)) + ", '" +
@@ -233,13 +242,7 @@ class Importer {
     }
     const CutResult cut =
         CutCopy(from, tensor.shape, to, param.shape, options_.max_pieces - piece_count_);
-    if (cut.error == CutError::kTooMany) {
-      too_many_ = true;
-      diags_->Error(DiagnosticCode::kTooManyPieces, node.span,
-                    "the copies up to here are more than " + std::to_string(options_.max_pieces) +
-                        " boxes (--max-pieces)");
-      return false;
-    }
+    if (cut.error == CutError::kTooMany) return FailTooMany(node);
     if (cut.error != CutError::kNone) {
       diags_->Error(DiagnosticCode::kBadPiece, node.span,
                     "the copy of '" + tensor.name + "' to '" + param.name +
@@ -247,20 +250,44 @@ class Importer {
       return false;
     }
     piece_count_ += static_cast<int64_t>(cut.pieces.size());
-    used_.insert(tensor.name);
+    ++copy_number_;
     for (const CopyPiece& piece : cut.pieces) {
-      // Loading a tensor again leaves what was loaded last.
-      std::vector<int64_t> where;
-      for (const CopyRun& run : piece.dst) where.insert(where.end(), {run.start, run.length});
-      const auto [place, added] =
-          written_[number].try_emplace(std::move(where), param.pieces.size());
-      if (added) {
-        param.pieces.push_back({tensor.name, piece});
-      } else {
-        param.pieces[place->second] = {tensor.name, piece};
-      }
+      if (!Write(node, tensor, param, piece, &written_[number])) return false;
     }
     return true;
+  }
+
+  // Writes over what earlier copies have written.
+  bool Write(const JsonNode& node, const ModelTensor& tensor, const ExplicitParam& param,
+             const CopyPiece& piece, WrittenPieces* written) {
+    const int64_t before = written->piece_count();
+    switch (written->Write(tensor.name, piece, copy_number_, &steps_)) {
+      case WriteError::kNone:
+        break;
+      case WriteError::kTwice:
+        diags_->Error(
+            DiagnosticCode::kBadPiece, node.span,
+            "the copy of '" + tensor.name + "' writes elements of '" + param.name + "' twice");
+        return false;
+      case WriteError::kTooLong:
+        too_many_ = true;
+        diags_->Error(DiagnosticCode::kTooManyPieces, node.span,
+                      "finding what the copies up to here write over takes more than " +
+                          std::to_string(kMaxWriteSteps) + " steps");
+        return false;
+    }
+    // Pieces that it has cut others into; its own are counted already.
+    piece_count_ += std::max<int64_t>(written->piece_count() - before - 1, 0);
+    if (piece_count_ <= options_.max_pieces) return true;
+    return FailTooMany(node);
+  }
+
+  bool FailTooMany(const JsonNode& node) {
+    too_many_ = true;
+    diags_->Error(DiagnosticCode::kTooManyPieces, node.span,
+                  "the copies up to here are more than " + std::to_string(options_.max_pieces) +
+                      " boxes (--max-pieces)");
+    return false;
   }
 
   const RecordedCopiesOptions& options_;
@@ -270,8 +297,9 @@ class Importer {
   std::set<std::string> used_;
   std::set<int64_t> seen_;  // ranks
   std::vector<Recording> recordings_;
-  // Of the file that is read, per param: the piece at each destination box.
-  std::vector<std::map<std::vector<int64_t>, size_t>> written_;
+  std::vector<WrittenPieces> written_;  // of the file that is read, per param
+  int64_t copy_number_ = 0;
+  int64_t steps_ = kMaxWriteSteps;
   int64_t piece_count_ = 0;
   bool too_many_ = false;
 };
