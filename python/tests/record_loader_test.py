@@ -243,6 +243,20 @@ class RecordLoaderTest(unittest.TestCase):
                      lambda params, weights: [params["p"].copy_(w) for _, w in weights],
                      {"p": torch.zeros(2, 3, dtype=torch.bfloat16)})
 
+    def test_views_of_another_dtype_are_refused(self):
+        uint8, float32 = torch.uint8, torch.float32
+        self.refused("reads 'w', which is torch.int32, as torch.float32", lambda params, weights: [
+            params["p"].copy_(w.view(float32)) for _, w in weights],
+            {"p": torch.zeros(2, 3)})
+        self.refused("view of param 'p', which is torch.int32, as torch.uint8",
+                     lambda params, weights: [params["p"].view(uint8)[:1].copy_(w.view(uint8)[:1])
+                                              for _, w in weights])
+        self.refused("reads 'w', which is torch.int32, as torch.uint8", lambda params, weights: [
+            torch.cat([w.view(uint8), w.view(uint8)]) for _, w in weights])
+        self.refused("reads 'w', which is torch.int32, as torch.float32", lambda params, weights: [
+            params["p"].copy_(w.clone().view(float32)) for _, w in weights],
+            {"p": torch.zeros(2, 3)})
+
     def test_copies_to_what_is_no_param_are_refused(self):
         self.refused("'w' and a tensor that is no param", lambda params, weights: [
             torch.empty(2, 3, dtype=torch.int32).copy_(w) for _, w in weights])

@@ -166,6 +166,10 @@ class _Recorder(TorchDispatchMode):
         read = View.of(tensor)
         if read.count == 0:
             return []
+        if tensor.dtype != origin.tensor.dtype:
+            raise NotImplementedError(
+                f"the loader reads '{self._name(tensor)}', which is {origin.tensor.dtype}, as "
+                f"{tensor.dtype}: copies are recorded in elements of the tensor")
         if origin.name is not None:
             return [_Piece(origin.name, read, into)]
         try:
@@ -239,6 +243,10 @@ class _Recorder(TorchDispatchMode):
                 f"the loader copies a tensor that is made of no checkpoint tensor to param "
                 f"'{self._param_name(target)}': bytes that come from there cannot be followed")
         param, whole = self._param_of(target)
+        if target.dtype != whole.dtype:
+            raise NotImplementedError(
+                f"the loader copies to a view of param '{param}', which is {whole.dtype}, as "
+                f"{target.dtype}: copies are recorded in elements of the param")
         if target.dtype != source.dtype:
             raise NotImplementedError(
                 f"'{self._name(source)}' is {source.dtype} and '{param}' is {target.dtype}: a plan "
