@@ -34,8 +34,10 @@ constexpr size_t kSpares = 64;
 constexpr size_t kSpareBytes = 512;
 // A connection is read this often before others get their turn.
 constexpr int kReadsInTurn = 64;
-// Connections that have not said who they are, beyond one of each member.
+// Connections that have not said who they are, beyond one of each member; then the oldest goes.
 constexpr size_t kMaxStrangers = 64;
+// How long one may take to say so. A member does it as soon as it is connected.
+constexpr std::chrono::seconds kGreetingTime{5};
 
 // A member that never connected to this one may have done so just before it ended: for this long
 // after that, what it sent may still come.
@@ -66,6 +68,7 @@ struct Unexpected {
 struct Incoming {
   Descriptor socket;
   int member = -1;
+  Clock::time_point accepted_at;
   Greeting greeting;
   MessageHead head;
   size_t head_bytes = 0;  // read so far, of the greeting or the head
@@ -136,6 +139,9 @@ class TcpPort final : public MessagePort {
   void LoseDoubtful();
 
   Status AcceptAll();
+  // Where a connection can be put; closes another one for it if need be.
+  size_t FreeIncoming();
+  void CloseLateStrangers();
   void ReadFrom(size_t index);
   // Where the next bytes go; false when the connection is of no use any more.
   bool NextPlace(Incoming* in, std::span<uint8_t>* place);
@@ -154,6 +160,7 @@ class TcpPort final : public MessagePort {
   const Descriptor poller_;
   std::vector<Outgoing> outgoing_;                   // by member
   std::vector<std::unique_ptr<Incoming>> incoming_;  // null where one has ended
+  size_t strangers_ = 0;                             // of these, who have not said who they are
   std::vector<MessageOpList> posted_;                // receives: from any member, then by member
   std::vector<std::unique_ptr<Unexpected>> unexpected_;  // in the order in which they came
   std::vector<std::unique_ptr<Unexpected>> spare_;
@@ -402,6 +409,7 @@ Status TcpPort::Progress() {
       }
     }
   } while (count == static_cast<int>(events.size()));
+  CloseLateStrangers();
   LoseDoubtful();
   return Status();
 }
@@ -411,18 +419,48 @@ Status TcpPort::AcceptAll() {
     StatusOr<Descriptor> socket = Accept(listener_);
     if (!socket.ok()) return socket.status();
     if (!socket->is_open()) return Status();
-    auto slot = std::find(incoming_.begin(), incoming_.end(), nullptr);
-    if (slot == incoming_.end()) {
-      if (incoming_.size() >= members_.size() + kMaxStrangers) continue;  // closes it
-      slot = incoming_.insert(slot, nullptr);
-    }
-    *slot = std::make_unique<Incoming>();
-    (*slot)->socket = *std::move(socket);
-    const auto index = static_cast<size_t>(slot - incoming_.begin());
+    const size_t index = FreeIncoming();
+    incoming_[index] = std::make_unique<Incoming>();
+    Incoming& in = *incoming_[index];
+    in.socket = *std::move(socket);
+    in.accepted_at = Clock::now();
+    ++strangers_;
     RESHARD_RETURN_IF_ERROR(
-        Watch((*slot)->socket, EPOLLIN | EPOLLRDHUP, kIncoming, index, EPOLL_CTL_ADD));
+        Watch(in.socket, EPOLLIN | EPOLLRDHUP, kIncoming, index, EPOLL_CTL_ADD));
     // What has come is read before anybody is given up who did not seem to connect.
     ReadFrom(index);
+  }
+}
+
+size_t TcpPort::FreeIncoming() {
+  for (;;) {
+    const auto slot = std::find(incoming_.begin(), incoming_.end(), nullptr);
+    if (slot != incoming_.end()) return static_cast<size_t>(slot - incoming_.begin());
+    if (incoming_.size() < members_.size() + kMaxStrangers) {
+      incoming_.push_back(nullptr);
+      return incoming_.size() - 1;
+    }
+    // No member has two, so there are strangers among them.
+    size_t oldest = incoming_.size();
+    for (size_t i = 0; i < incoming_.size(); ++i) {
+      if (incoming_[i]->member >= 0) continue;
+      if (oldest == incoming_.size() ||
+          incoming_[i]->accepted_at < incoming_[oldest]->accepted_at) {
+        oldest = i;
+      }
+    }
+    // It may have said who it is in the meantime.
+    ReadFrom(oldest);
+    if (incoming_[oldest] != nullptr && incoming_[oldest]->member < 0) CloseIncoming(oldest);
+  }
+}
+
+void TcpPort::CloseLateStrangers() {
+  if (strangers_ == 0) return;
+  const Clock::time_point latest = Clock::now() - kGreetingTime;
+  for (size_t i = 0; i < incoming_.size(); ++i) {
+    const Incoming* const in = incoming_[i].get();
+    if (in != nullptr && in->member < 0 && in->accepted_at < latest) CloseIncoming(i);
   }
 }
 
@@ -480,6 +518,7 @@ bool TcpPort::TakeGreeting(Incoming* in) {
   }
   in->member = static_cast<int>(said.from);
   has_connected_[said.from] = true;
+  --strangers_;
   in->head_bytes = 0;
   return true;
 }
@@ -523,7 +562,11 @@ void TcpPort::EndBody(Incoming* in) {
 
 void TcpPort::CloseIncoming(size_t index) {
   const Incoming& in = *incoming_[index];
-  if (in.member >= 0) lost_[static_cast<size_t>(in.member)] = true;
+  if (in.member >= 0) {
+    lost_[static_cast<size_t>(in.member)] = true;
+  } else {
+    --strangers_;
+  }
   if (in.unexpected != nullptr) FreeUnexpected(in.unexpected);
   // A receive that has got a part of its bytes stays open: its member is lost.
   incoming_[index].reset();

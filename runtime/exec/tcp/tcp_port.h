@@ -5,7 +5,8 @@
 // for it, or kept until one is. The end of the connection from a member makes it lost, after
 // everything that had come over it has been taken; the end of the one to it only for sends, and for
 // receives where none ever comes from it. Whoever connects has to know the secret of the one it
-// connects to; other connections are closed. Bytes are neither encrypted nor signed.
+// connects to; other connections are closed, and those that do not say in time who they
+// are. Bytes are neither encrypted nor signed.
 #ifndef RESHARD_RUNTIME_EXEC_TCP_TCP_PORT_H_
 #define RESHARD_RUNTIME_EXEC_TCP_TCP_PORT_H_
 

@@ -276,22 +276,70 @@ TEST_CASE("a member that connected and ended before the other one looked: all of
   CHECK(ReceiveAll(ports, 0, 1, 1, 3) == three);
 }
 
-TEST_CASE("a stranger is hung up on, whatever it says") {
+// Two members, and where others find them. The secret of member m is {m, 99}.
+struct OpenPorts {
   std::vector<TcpMember> members;
+  Ports ports;
+};
+
+OpenPorts MakeOpenPorts() {
+  OpenPorts out;
   std::vector<Descriptor> listeners;
   for (uint64_t m = 0; m < 2; ++m) {
-    members.push_back({{"127.0.0.1", 0}, {m, 99}});
-    StatusOr<Descriptor> listener = Listen(&members.back().endpoint);
+    out.members.push_back({{"127.0.0.1", 0}, {m, 99}});
+    StatusOr<Descriptor> listener = Listen(&out.members.back().endpoint);
     REQUIRE(listener.ok());
     listeners.push_back(*std::move(listener));
   }
-  Ports ports;
   for (size_t m = 0; m < 2; ++m) {
     StatusOr<std::unique_ptr<MessagePort>> port =
-        MakeTcpPort(static_cast<int>(m), members, std::move(listeners[m]));
+        MakeTcpPort(static_cast<int>(m), out.members, std::move(listeners[m]));
     REQUIRE(port.ok());
-    ports.push_back(*std::move(port));
+    out.ports.push_back(*std::move(port));
   }
+  return out;
+}
+
+bool HungUp(const Descriptor& stranger) {
+  char byte = 0;
+  const ssize_t got = recv(stranger.get(), &byte, 1, MSG_DONTWAIT);
+  return got == 0 || (got < 0 && errno == ECONNRESET);
+}
+
+TEST_CASE("strangers who say nothing keep no member out, and are hung up on") {
+  const auto [members, ports] = MakeOpenPorts();
+  std::vector<Descriptor> strangers;
+  for (int s = 0; s < 200; ++s) {
+    StatusOr<Descriptor> stranger = StartConnect(members[0].endpoint);
+    REQUIRE(stranger.ok());
+    strangers.push_back(*std::move(stranger));
+  }
+  SendAll(ports, 1, 0, 1, Pattern(50, 1));
+  CHECK(ReceiveAll(ports, 0, 1, 1, 50) == Pattern(50, 1));
+  CHECK(HungUp(strangers.front()));
+  CHECK_FALSE(HungUp(strangers.back()));
+  CHECK(Pump(ports, [&] { return std::all_of(strangers.begin(), strangers.end(), HungUp); }));
+  SendAll(ports, 1, 0, 1, Pattern(50, 2));
+  CHECK(ReceiveAll(ports, 0, 1, 1, 50) == Pattern(50, 2));
+}
+
+TEST_CASE("a member that greets in time is not closed for those who come after it") {
+  const auto [members, ports] = MakeOpenPorts();
+  const Bytes three = Pattern(3, 1);
+  MessageRequest request;
+  REQUIRE(ports[1]->Send(0, 1, three, &request).ok());
+  while (!Over(ports[1].get(), &request)) REQUIRE(ports[1]->Progress().ok());
+  std::vector<Descriptor> strangers;
+  for (int s = 0; s < 200; ++s) {
+    StatusOr<Descriptor> stranger = StartConnect(members[0].endpoint);
+    REQUIRE(stranger.ok());
+    strangers.push_back(*std::move(stranger));
+  }
+  CHECK(ReceiveAll(ports, 0, 1, 1, 3) == three);
+}
+
+TEST_CASE("a stranger is hung up on, whatever it says") {
+  const auto [members, ports] = MakeOpenPorts();
   // What member 1 would say, but for the secret; then other text; then less than a greeting.
   uint64_t wrong_secret[4] = {0x3130504344485352, uint64_t{1}, 0, 98};
   const std::string text = "GET / HTTP/1.1\r\nHost: a\r\n\r\n and more than a greeting";
@@ -309,11 +357,7 @@ TEST_CASE("a stranger is hung up on, whatever it says") {
     strangers.push_back(*std::move(stranger));
   }
   for (size_t s = 0; s < 2; ++s) {
-    CHECK(Pump(ports, [&] {
-      char byte = 0;
-      const ssize_t got = recv(strangers[s].get(), &byte, 1, MSG_DONTWAIT);
-      return got == 0 || (got < 0 && errno == ECONNRESET);
-    }));
+    CHECK(Pump(ports, [&] { return HungUp(strangers[s]); }));
   }
   SendAll(ports, 1, 0, 1, Pattern(50, 1));
   CHECK(ReceiveAll(ports, 0, 1, 1, 50) == Pattern(50, 1));
