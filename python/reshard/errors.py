@@ -34,7 +34,7 @@ class Diagnostic:
     Attributes:
         severity: "error", "warning" or "note".
         message: what was found and what was expected.
-        code: a stable word such as "shape-mismatch"; "" for notes.
+        code: a stable word such as "shape-mismatch"; "" for notes and for mistakes in options.
         file: None where the message is about no file.
         line: counted from 1; None where the message is about the whole file.
         column: counted from 1, in bytes.
@@ -51,6 +51,7 @@ class Diagnostic:
 _DIAGNOSTIC = re.compile(
     r"^(?:(?P<file>.*?)(?::(?P<line>\d+):(?P<column>\d+))?: )?"
     r"(?P<severity>error|warning|note): (?P<message>.*?)(?: \[(?P<code>[a-z0-9-]+)\])?$")
+_USAGE_HINT = "\nRun with --help for more information."
 
 
 def parse_diagnostics(text: str) -> List[Diagnostic]:
@@ -75,15 +76,20 @@ class CompileError(Exception):
 
     Attributes:
         exit_status: 1 understood, and the answer is no; 2 the input cannot be judged; 3 a bug.
-        diagnostics: all messages, notes after the errors that they belong to.
+        diagnostics: all messages, notes after the errors that they belong to; at least one error.
         text: everything that reshardc wrote to standard error, with source lines and carets.
     """
 
     def __init__(self, exit_status: int, text: str) -> None:
-        super().__init__(text.rstrip() or f"reshardc ended with status {exit_status}")
+        message = text.rstrip() or f"reshardc ended with status {exit_status}"
+        super().__init__(message)
         self.exit_status = exit_status
         self.text = text
-        self.diagnostics: Sequence[Diagnostic] = tuple(parse_diagnostics(text))
+        found = parse_diagnostics(text)
+        if all(diagnostic.severity != "error" for diagnostic in found):
+            # Of options that it does not understand, reshardc says so in plain lines.
+            found.append(Diagnostic("error", message.removesuffix(_USAGE_HINT)))
+        self.diagnostics: Sequence[Diagnostic] = tuple(found)
 
 
 class CompileWarning(UserWarning):

@@ -259,23 +259,29 @@ class Plan:
             external=bool(info.external))
 
     def _command(self, arguments: Sequence[str], others: Sequence["Plan"] = (),
-                 answers: Sequence[int] = (0,)) -> Dict[str, Any]:
-        with tempfile.TemporaryDirectory(prefix="reshard_") as folder:
-            paths = []
-            for number, plan in enumerate((self, *others)):
-                paths.append(os.path.join(folder, f"plan{number}.fb"))
-                Path(paths[-1]).write_bytes(plan.to_bytes())
-            command, *rest = arguments
-            answer, _ = _run([command, "--json", *paths, *rest], folder=folder, answers=answers)
-            return json.loads(answer)
+                 answers: Sequence[int] = (0,), folder: Optional[str] = None) -> Dict[str, Any]:
+        """What a command says of the plans; `folder`, a temporary one, holds further inputs."""
+        if folder is None:
+            with tempfile.TemporaryDirectory(prefix="reshard_") as made:
+                return self._command(arguments, others, answers, made)
+        paths = []
+        for number, plan in enumerate((self, *others)):
+            paths.append(os.path.join(folder, f"plan{number}.fb"))
+            Path(paths[-1]).write_bytes(plan.to_bytes())
+        command, *rest = arguments
+        answer, _ = _run([command, "--json", *paths, *rest], folder=folder, answers=answers)
+        return json.loads(answer)
 
     def show(self) -> Dict[str, Any]:
         """What `reshardc show --json` says: loads of domains and NICs, classes, routes."""
         return self._command(["show"])
 
-    def verify(self, train: Optional[PathLike] = None, infer: Optional[PathLike] = None,
-               topo: Optional[PathLike] = None) -> Dict[str, Any]:
-        """Proves all rules; with the three input files, also that this is their plan.
+    def verify(self, train: Optional[JsonInput] = None, infer: Optional[JsonInput] = None,
+               topo: Optional[JsonInput] = None) -> Dict[str, Any]:
+        """Proves all rules; with the three inputs, also that this is their plan.
+
+        Args:
+            train, infer, topo: as for `compile`: files, or their contents as dicts.
 
         Returns:
             What `reshardc verify --json` says. "verdict" is "sound" when all holds; otherwise
@@ -286,8 +292,10 @@ class Plan:
             return self._command(["verify"], answers=(0, 1))
         if any(value is None for value in inputs):
             raise ValueError("verify takes all three inputs or none")
-        return self._command(["verify", "--inputs", *(os.path.abspath(os.fspath(value))
-                                                      for value in inputs)], answers=(0, 1))
+        with tempfile.TemporaryDirectory(prefix="reshard_") as folder:
+            paths = [os.path.abspath(_input_file(value, name, folder)) for value, name in
+                     zip(inputs, ("train.json", "infer.json", "topo.json"))]
+            return self._command(["verify", "--inputs", *paths], answers=(0, 1), folder=folder)
 
     def diff(self, other: "Plan", fail_if: Optional[str] = None) -> Dict[str, Any]:
         """In what `other` differs: what `reshardc diff --json` says. "equal" is the answer.

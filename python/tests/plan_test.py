@@ -79,6 +79,9 @@ class PlanTest(unittest.TestCase):
             reshard.compile(*TOY, no_such_option=3)
         self.assertEqual(2, caught.exception.exit_status)
         self.assertIn("--no-such-option", str(caught.exception))
+        said, = caught.exception.diagnostics
+        self.assertEqual(("error", "", None), (said.severity, said.code, said.file))
+        self.assertRegex(said.message, "^The following arguments .* --no-such-option$")
 
     def test_warnings_of_the_compiler(self):
         train, infer, topo = read_toy()
@@ -176,6 +179,14 @@ class PlanTest(unittest.TestCase):
         self.assertTrue(answer["violations"])
         with self.assertRaises(ValueError):
             self.plan.verify(TOY[0])
+        # Contents in place of files.
+        train, _, topo = read_toy()
+        self.assertEqual(self.plan.verify(*TOY), self.plan.verify(*read_toy()))
+        self.assertEqual(answer["violations"],
+                         self.plan.verify(train, infer, topo)["violations"])
+        with self.assertRaises(reshard.CompileError) as caught:
+            self.plan.verify(train, {"format": "reshard-layout"}, topo)
+        self.assertEqual({"infer.json"}, {d.file for d in caught.exception.diagnostics})
 
     def test_diff(self):
         self.assertTrue(self.plan.diff(self.plan)["equal"])

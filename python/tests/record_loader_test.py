@@ -257,6 +257,13 @@ class RecordLoaderTest(unittest.TestCase):
             params["p"].copy_(w.clone().view(float32)) for _, w in weights],
             {"p": torch.zeros(2, 3)})
 
+    def test_a_dtype_that_layouts_do_not_have(self):
+        params = {"p": torch.zeros(4, dtype=torch.complex64)}
+        names = {"w": ((4,), torch.complex64)}
+        with self.assertRaisesRegex(NotImplementedError, "'w' is torch.complex64"):
+            record_loader(params, lambda weights: [params["p"].copy_(w) for _, w in weights], names)
+        self.assertEqual([], record_loader(params, list, names)["copies"])
+
     def test_copies_to_what_is_no_param_are_refused(self):
         self.refused("'w' and a tensor that is no param", lambda params, weights: [
             torch.empty(2, 3, dtype=torch.int32).copy_(w) for _, w in weights])

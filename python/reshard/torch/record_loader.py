@@ -353,6 +353,13 @@ def _tensors(value: Any) -> Iterator[torch.Tensor]:
             yield from _tensors(item)
 
 
+def _dtype(name: str, dtype: torch.dtype) -> str:
+    if dtype not in DTYPE_NAMES:
+        raise NotImplementedError(f"'{name}' is {dtype}, which layouts do not have; they have "
+                                  + ", ".join(DTYPE_NAMES.values()))
+    return DTYPE_NAMES[dtype]
+
+
 def record_loader(model: Any, load_weights: Callable[[Iterable[Tuple[str, torch.Tensor]]], Any],
                   names_and_shapes: NamesAndShapes, *, rank: int = 0) -> Dict[str, Any]:
     """Runs an engine's weight loader once without bytes and records every copy that it makes.
@@ -372,7 +379,8 @@ def record_loader(model: Any, load_weights: Callable[[Iterable[Tuple[str, torch.
     Raises:
         NotImplementedError: the loader computes on values, converts, copies to a tensor that is no
             param, or writes something else than checkpoint tensors to a param; it names the
-            operation and the tensor. Or params overlap, or one that is written has gaps.
+            operation and the tensor. Or params overlap, or one that is written has gaps, or a
+            dtype that layouts do not have.
         RuntimeError: a param was allocated anew while it was loaded.
     """
     params = named_tensors(model)
@@ -395,8 +403,8 @@ def record_loader(model: Any, load_weights: Callable[[Iterable[Tuple[str, torch.
     return {
         "format": "reshard-import/recorded-copies", "version": 1, "rank": rank,
         "tensors": {name: {"shape": list(names_and_shapes[name][0]),
-                           "dtype": DTYPE_NAMES[names_and_shapes[name][1]]} for name in used},
-        "params": {name: {"shape": list(tensor.shape), "dtype": DTYPE_NAMES[tensor.dtype]}
+                           "dtype": _dtype(name, names_and_shapes[name][1])} for name in used},
+        "params": {name: {"shape": list(tensor.shape), "dtype": _dtype(name, tensor.dtype)}
                    for name, tensor in params.items() if name in written},
         "copies": [{"src": piece.source, "src_view": piece.source_view.json(), "dst": param,
                     "dst_view": piece.target_view.json()} for param, piece in recorder.copies],
