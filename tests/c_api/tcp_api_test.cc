@@ -59,8 +59,10 @@ int32_t GatherInTable(void* user, const uint32_t* group, size_t group_count, con
 // Makes the backends of all members at once; the error texts of those that could not.
 std::vector<std::string> Connect(Table* table,
                                  const std::function<void(reshard_tcp_options*)>& change,
-                                 std::vector<reshard_backend*>* backends) {
+                                 std::vector<reshard_backend*>* backends,
+                                 std::vector<reshard_result>* results = nullptr) {
   backends->assign(kMembers, nullptr);
+  if (results != nullptr) results->assign(kMembers, RESHARD_OK);
   std::vector<std::string> errors(kMembers);
   std::vector<std::thread> threads;
   for (uint32_t m = 0; m < kMembers; ++m) {
@@ -74,9 +76,9 @@ std::vector<std::string> Connect(Table* table,
       reshard_tcp_options options = RESHARD_TCP_OPTIONS_INIT;
       options.control = &control;
       change(&options);
-      if (reshard_backend_tcp_create(&options, &(*backends)[m]) != RESHARD_OK) {
-        errors[m] = reshard_last_error();
-      }
+      const reshard_result result = reshard_backend_tcp_create(&options, &(*backends)[m]);
+      if (result != RESHARD_OK) errors[m] = reshard_last_error();
+      if (results != nullptr) (*results)[m] = result;
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -142,6 +144,24 @@ TEST_CASE("a member that cannot listen at its address is an error of all, which 
     CHECK(errors[m].find(m == 4 ? "listening at 203.0.113.7 port 0"
                                 : "member 4 failed: listening at 203.0.113.7 port 0") == 0);
     CHECK(backends[m] == nullptr);
+  }
+}
+
+TEST_CASE("an address to which nobody could connect is a wrong argument") {
+  for (const char* address : {"0.0.0.0", "::", "0:0::0", "::ffff:0.0.0.0"}) {
+    CAPTURE(address);
+    Table table;
+    std::vector<reshard_backend*> backends;
+    std::vector<reshard_result> results;
+    const std::vector<std::string> errors = Connect(
+        &table, [&](reshard_tcp_options* options) { options->address = address; }, &backends,
+        &results);
+    for (uint32_t m = 0; m < kMembers; ++m) {
+      CHECK(results[m] == RESHARD_ERROR_INVALID_ARGUMENT);
+      CHECK(errors[m] == "'" + std::string(address) +
+                             "' stands for every address of a host: others need one to connect to");
+      CHECK(backends[m] == nullptr);
+    }
   }
 }
 

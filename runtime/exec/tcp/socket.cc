@@ -21,10 +21,17 @@ struct SocketAddress {
   sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
 };
 
+Status EveryAddress(const Endpoint& endpoint) {
+  return Status(StatusCode::kInvalidArgument,
+                "'" + endpoint.address +
+                    "' stands for every address of a host: others need one to connect to");
+}
+
 StatusOr<SocketAddress> Resolve(const Endpoint& endpoint) {
   SocketAddress out;
   sockaddr_in v4{};
   if (inet_pton(AF_INET, endpoint.address.c_str(), &v4.sin_addr) == 1) {
+    if (v4.sin_addr.s_addr == htonl(INADDR_ANY)) return EveryAddress(endpoint);
     v4.sin_family = AF_INET;
     v4.sin_port = htons(endpoint.port);
     std::memcpy(&out.storage, &v4, sizeof(v4));
@@ -33,6 +40,11 @@ StatusOr<SocketAddress> Resolve(const Endpoint& endpoint) {
   }
   sockaddr_in6 v6{};
   if (inet_pton(AF_INET6, endpoint.address.c_str(), &v6.sin6_addr) == 1) {
+    constexpr uint8_t kMappedV4[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0, 0};
+    if (std::memcmp(&v6.sin6_addr, &in6addr_any, sizeof(in6addr_any)) == 0 ||
+        std::memcmp(&v6.sin6_addr, kMappedV4, sizeof(kMappedV4)) == 0) {
+      return EveryAddress(endpoint);
+    }
     v6.sin6_family = AF_INET6;
     v6.sin6_port = htons(endpoint.port);
     std::memcpy(&out.storage, &v6, sizeof(v6));

@@ -33,7 +33,7 @@ class Descriptor {
   int number_ = -1;
 };
 
-// `address` is numeric, of IPv4 or IPv6: "10.0.0.5", "fd00::5".
+// `address` is numeric, of IPv4 or IPv6, and of one host: "10.0.0.5", "fd00::5".
 struct Endpoint {
   std::string address;
   uint16_t port = 0;

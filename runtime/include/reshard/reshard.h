@@ -222,8 +222,9 @@ typedef struct reshard_tcp_options {
   /* Needed. It is used only while the backend is made, on the thread of that call: once, to tell
    * every member the addresses of all. */
   const reshard_control* control;
-  /* Of this host, numeric ("10.0.0.5", "fd00::5"), as the other members reach it. Members listen at
-   * these addresses and nowhere else. NULL: "127.0.0.1", all members are on one host. */
+  /* Of this host, numeric ("10.0.0.5", "fd00::5"), as the other members reach it: not "0.0.0.0" or
+   * "::". Members listen at these addresses and nowhere else. NULL: "127.0.0.1", all members are on
+   * one host. */
   const char* address;
   int32_t port; /* 0: any that is free */
   /* 1: ranks of one host exchange by messages what they have landed, as between hosts. 0: through
