@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <tuple>
@@ -195,43 +196,114 @@ bool ReadExport(const JsonNode& root, const ExportedSide& side, Diagnostics* dia
     out->local_shapes = facts.Optional("per_rank_local_shapes", JsonNode::Kind::kObject);
     if (!facts.Finish()) return false;
   }
+  if (tensors->items.empty()) {
+    diags->Error(DiagnosticCode::kBadValue, tensors->span, "the export has no tensors");
+    return false;
+  }
   return ReadTensors(*tensors, diags, out);
 }
 
-// Shapes of one tensor of each template, on every rank that the exporter saw: what holds for one
-// layer holds for the others.
-bool AddExpect(const Export& from, const std::set<std::string>& firsts, const ExportedSide& side,
-               Diagnostics* diags, JsonDoc* layout) {
-  if (from.local_shapes == nullptr) return true;
-  JsonDoc facts = JsonDoc::Array();
-  for (const JsonMember& tensor : from.local_shapes->members) {
-    if (!firsts.contains(tensor.key)) continue;
-    const std::string what = "the local shapes of '" + tensor.key + "'";
-    if (!ExpectKind(tensor.value, JsonNode::Kind::kObject, what, diags)) return false;
-    for (const JsonMember& rank : tensor.value.members) {
-      const bool is_rank = !rank.key.empty() && rank.key.size() <= 9 &&
-                           std::all_of(rank.key.begin(), rank.key.end(),
-                                       [](char c) { return c >= '0' && c <= '9'; });
-      const int64_t number = is_rank ? std::stoll(rank.key) : from.world;
-      if (number >= from.world) {
-        diags->Error(DiagnosticCode::kBadValue, rank.key_span,
-                     what + " name the rank '" + rank.key + "', expected 0 to " +
-                         std::to_string(from.world - 1));
-        return false;
+// The facts about local shapes. What holds for one tensor holds for all that are spread alike and
+// have its shape: of these the first tensor of each template is written as an `expect` fact, and
+// others only on ranks where no such tensor is.
+class LocalShapes {
+ public:
+  LocalShapes(const Export& from, const std::set<std::string>& firsts, const ExportedSide& side,
+              Diagnostics* diags)
+      : from_(from), firsts_(firsts), side_(side), diags_(*diags) {
+    for (size_t group = 0; group < from.groups.size(); ++group) {
+      const auto& [spread, tensors] = from.groups[group];
+      for (const ModelTensor& tensor : tensors) {
+        tensor_of_[tensor.name] = {group, &tensor};
+        for (const std::string& name : spread.shares) tensor_of_[name] = {group, &tensor};
       }
-      const std::optional<std::vector<int64_t>> shape = ReadShape(rank.value, what, diags);
-      if (!shape) return false;
-      JsonDoc fact = JsonDoc::Object();
-      fact.Set("rank", number + side.rank_base)
-          .Set("param", tensor.key)
-          .Set("shape", JsonDoc::Array(*shape))
-          .Set("points", JsonDoc::Array());
-      facts.Add(std::move(fact));
     }
   }
-  if (!facts.items().empty()) layout->Set("expect", std::move(facts));
-  return true;
-}
+
+  bool AddTo(JsonDoc* layout) {
+    if (from_.local_shapes == nullptr) return true;
+    bool good = true;
+    for (const bool of_firsts : {true, false}) {
+      for (const JsonMember& member : from_.local_shapes->members) {
+        const auto known = tensor_of_.find(member.key);
+        if (known != tensor_of_.end()) {
+          const bool is_first = firsts_.contains(known->second.tensor->name);
+          if (is_first == of_firsts) good = AddTensor(member, known->second, is_first) && good;
+        } else if (of_firsts) {
+          good = false;
+          diags_.Error(DiagnosticCode::kUnknownTensor, member.key_span,
+                       "the local shapes have '" + member.key + "', which is not among 'tensors'");
+        }
+      }
+    }
+    if (!facts_.items().empty()) layout->Set("expect", std::move(facts_));
+    return good;
+  }
+
+ private:
+  struct Known {
+    size_t group = 0;
+    const ModelTensor* tensor = nullptr;
+  };
+  struct Seen {
+    std::string name;
+    std::vector<int64_t> shape;
+    Span span;
+  };
+
+  bool AddTensor(const JsonMember& member, const Known& known, bool is_first) {
+    const std::string what = "the local shapes of '" + member.key + "'";
+    if (!ExpectKind(member.value, JsonNode::Kind::kObject, what, &diags_)) return false;
+    for (const JsonMember& rank : member.value.members) {
+      const std::optional<int64_t> number = RankOf(rank, what);
+      if (!number) return false;
+      const std::optional<std::vector<int64_t>> shape = ReadShape(rank.value, what, &diags_);
+      if (!shape) return false;
+      const auto [place, added] = seen_.try_emplace({known.group, known.tensor->shape, *number},
+                                                    Seen{member.key, *shape, rank.value.span});
+      if (place->second.shape != *shape) {
+        diags_
+            .Error(DiagnosticCode::kShapeMismatch, rank.value.span,
+                   "'" + member.key + "' on rank " + rank.key + " has another local shape than '" +
+                       place->second.name + "', which is spread alike and has its global shape")
+            .notes.push_back({place->second.span, "the other one"});
+        return false;
+      }
+      if (added || is_first) AddFact(*number, known.tensor->name, *shape);
+    }
+    return true;
+  }
+
+  std::optional<int64_t> RankOf(const JsonMember& rank, const std::string& what) {
+    const bool is_rank =
+        !rank.key.empty() && rank.key.size() <= 9 && (rank.key[0] != '0' || rank.key == "0") &&
+        std::all_of(rank.key.begin(), rank.key.end(), [](char c) { return c >= '0' && c <= '9'; });
+    const int64_t number = is_rank ? std::stoll(rank.key) : from_.world;
+    if (number < from_.world) return number;
+    diags_.Error(DiagnosticCode::kBadValue, rank.key_span,
+                 what + " name the rank '" + rank.key + "', expected 0 to " +
+                     std::to_string(from_.world - 1));
+    return std::nullopt;
+  }
+
+  void AddFact(int64_t rank, const std::string& name, const std::vector<int64_t>& shape) {
+    JsonDoc fact = JsonDoc::Object();
+    fact.Set("rank", rank + side_.rank_base)
+        .Set("param", name)
+        .Set("shape", JsonDoc::Array(shape))
+        .Set("points", JsonDoc::Array());
+    facts_.Add(std::move(fact));
+  }
+
+  const Export& from_;
+  const std::set<std::string>& firsts_;  // of the templates
+  const ExportedSide& side_;
+  Diagnostics& diags_;
+  std::map<std::string, Known> tensor_of_;  // by each of its names
+  // The first fact about tensors of a spread and a global shape, by rank.
+  std::map<std::tuple<size_t, std::vector<int64_t>, int64_t>, Seen> seen_;
+  JsonDoc facts_ = JsonDoc::Array();
+};
 
 JsonDoc ParamDoc(const TensorTemplate& folded, const Spread& spread) {
   JsonDoc param = JsonDoc::Object();
@@ -288,7 +360,7 @@ bool ImportDtensor(const JsonNode& root, const ExportedSide& side, Diagnostics* 
   out->Set("logical", std::move(logical));
   if (!aliases.items().empty()) out->Set("aliases", std::move(aliases));
   out->Set("meshes", std::move(meshes)).Set("params", std::move(params));
-  return AddExpect(from, firsts, side, diags, out);
+  return LocalShapes(from, firsts, side, diags).AddTo(out);
 }
 
 }  // namespace reshard
