@@ -1,5 +1,7 @@
-"""Builds libreshard and reshardc with Bazel and puts them into the wheel."""
+"""Puts libreshard and reshardc into the wheel: built with Bazel, or those of the installation that
+the environment variable RESHARD_INSTALLATION names."""
 
+import os
 import shutil
 import subprocess
 import tempfile
@@ -20,14 +22,17 @@ class BuildWithNative(build_py):
     def run(self):
         super().run()
         with tempfile.TemporaryDirectory(prefix="reshard_wheel_") as prefix:
-            subprocess.run(["bazel", "run", "//:install", "--", "--prefix", prefix],
-                           cwd=REPOSITORY, check=True)
+            installed = os.environ.get("RESHARD_INSTALLATION")
+            if not installed:
+                installed = prefix
+                subprocess.run(["bazel", "run", "//:install", "--", "--prefix", prefix],
+                               cwd=REPOSITORY, check=True)
             native = Path(self.build_lib) / "reshard" / "_native"
             shutil.rmtree(native, ignore_errors=True)
             (native / "bin").mkdir(parents=True)
             (native / "lib").mkdir()
-            shutil.copy2(Path(prefix) / "bin" / "reshardc", native / "bin" / "reshardc")
-            for library in sorted((Path(prefix) / "lib").glob("libreshard*.so")):
+            shutil.copy2(Path(installed) / "bin" / "reshardc", native / "bin" / "reshardc")
+            for library in sorted((Path(installed) / "lib").glob("libreshard*.so")):
                 shutil.copy2(library.resolve(), native / "lib" / library.name)
 
 
