@@ -219,7 +219,8 @@ class RankExecutor:
         return generation.value
 
     def abort(self, reason: str = "") -> None:
-        """From any thread: the execution ends with an error on all ranks."""
+        """From any thread: the execution ends with an error on all ranks. A rank that runs none may
+        tell other processes only in its next execution, which fails; until then they wait for it."""
         self._call("reshard_executor_abort", reason.encode())
 
     @property

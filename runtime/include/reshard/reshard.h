@@ -239,7 +239,8 @@ typedef struct reshard_tcp_options {
  * the members of the control channel, which are as many as the plan has ranks, in any order. Whoever
  * wants to connect has to know a secret that only members have got; bytes are neither encrypted nor
  * signed. A member whose process ends is an error of those who wait for it at once, not after their
- * timeout. After a failure the ranks that are left make a backend of their own and go on. */
+ * timeout; but not while a child that it forked, without exec, still holds its sockets open. After a
+ * failure the ranks that are left make a backend of their own and go on. */
 RESHARD_API reshard_result reshard_backend_tcp_create(const reshard_tcp_options* options,
                                                       reshard_backend** backend);
 
@@ -334,7 +335,8 @@ RESHARD_API reshard_result reshard_executor_commit(reshard_executor* executor, i
                                                    uint64_t* generation);
 
 /* From any thread at any time: the execution ends with an error on all ranks. `reason` is part of
- * its text; may be NULL. */
+ * its text; may be NULL. A rank that runs none may tell other processes only in its next execution,
+ * which fails: until then those that wait for it wait, at most for their timeout. */
 RESHARD_API reshard_result reshard_executor_abort(reshard_executor* executor, const char* reason);
 
 typedef struct reshard_executor_state {
