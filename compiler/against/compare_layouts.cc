@@ -5,12 +5,14 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "compiler/against/param_map.h"
 #include "compiler/layout/name_skeleton.h"
 #include "compiler/layout/rank_params.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/rank_set.h"
 
 namespace reshard {
 namespace {
@@ -39,6 +41,16 @@ struct Candidate {
   std::vector<RankList> named;  // per name
   RankList matched;             // by any of them
 };
+
+struct NamedCandidate {
+  size_t candidate = 0;
+  size_t name = 0;  // which of its names it is
+  Rank first_rank{};
+  Rank last_rank{};  // the highest of this one and of those before it in a list
+};
+
+// Ranks of lists that are walked along in the time of one step of comparing.
+constexpr int64_t kRanksPerStep = 16;
 
 std::string BufferText(const std::vector<std::string>& names) {
   std::string text = "one buffer for ";
@@ -84,10 +96,21 @@ class Comparer {
       for (int64_t i = 0; i < count; ++i) {
         std::vector<std::string> names = NamesOf(theirs_, {family, i});
         for (size_t n = 0; n < names.size(); ++n) {
-          by_name_[names[n]].emplace_back(candidates_.size(), n);
+          const RankList& ranks = theirs_.rank_sets[theirs_.families[family].ranks];
+          if (ranks.empty()) continue;
+          by_name_[names[n]].push_back({candidates_.size(), n, ranks.front(), ranks.back()});
         }
         std::vector<RankList> named(names.size());
         candidates_.push_back({{family, i}, std::move(names), std::move(named), {}});
+      }
+    }
+    for (auto& [name, list] : by_name_) {
+      std::stable_sort(list.begin(), list.end(),
+                       [](const NamedCandidate& x, const NamedCandidate& y) {
+                         return x.first_rank < y.first_rank;
+                       });
+      for (size_t i = 1; i < list.size(); ++i) {
+        list[i].last_rank = std::max(list[i].last_rank, list[i - 1].last_rank);
       }
     }
   }
@@ -96,28 +119,37 @@ class Comparer {
   void Find(const ParamInstance& param) {
     const ParamFamily& family = mine_.families[param.family];
     const RankList& own_ranks = mine_.rank_sets[family.ranks];
-    RankList matched;                                   // ranks on which any of the names is found
-    std::vector<std::pair<size_t, RankList>> compared;  // candidates, with the ranks of both
+    if (own_ranks.empty()) return;
+    RankList matched;                     // ranks on which any of the names is found
+    std::unordered_set<size_t> compared;  // candidates
     const std::vector<std::string> names = NamesOf(mine_, param);
     std::vector<RankList> named(names.size());
     std::optional<ParamMap> map;
     for (size_t n = 0; n < names.size(); ++n) {
       const auto found = by_name_.find(names[n]);
       if (found == by_name_.end()) continue;
-      for (const auto& [number, their_name] : found->second) {
+      // Without those that end before our ranks or begin behind them.
+      auto at = std::partition_point(
+          found->second.begin(), found->second.end(),
+          [&](const NamedCandidate& one) { return one.last_rank < own_ranks.front(); });
+      for (; at != found->second.end() && at->first_rank <= own_ranks.back(); ++at) {
+        const size_t number = at->candidate;
         Candidate& candidate = candidates_[number];
         const RankSetId their_ranks = theirs_.families[candidate.param.family].ranks;
-        RankList both = Intersection(own_ranks, theirs_.rank_sets[their_ranks]);
+        const RankList& other_ranks = theirs_.rank_sets[their_ranks];
+        budget_ -= 1 + static_cast<int64_t>(own_ranks.size() + other_ranks.size()) / kRanksPerStep;
+        if (budget_ < 0) {
+          result_.exhausted = true;
+          return;
+        }
+        const RankList both = Intersection(own_ranks, other_ranks);
         if (both.empty()) continue;
         named[n] = Union(named[n], both);
-        candidate.named[their_name] = Union(candidate.named[their_name], both);
-        const auto same = [number = number](const auto& one) { return one.first == number; };
-        if (std::any_of(compared.begin(), compared.end(), same)) continue;
+        candidate.named[at->name] = Union(candidate.named[at->name], both);
+        if (!compared.insert(number).second) continue;
         // Ranks on which one buffer of one side is met by several of the other.
-        RankList several = Intersection(candidate.matched, both);
-        for (const auto& [other, ranks] : compared) {
-          several = Union(several, Intersection(ranks, both));
-        }
+        const RankList several =
+            Union(Intersection(candidate.matched, both), Intersection(matched, both));
         if (!several.empty()) {
           Add(DifferenceKind::kShares, names[n], several, {}, {family.span, BufferText(names)},
               {theirs_.families[candidate.param.family].span, BufferText(candidate.names)});
@@ -127,7 +159,6 @@ class Comparer {
         result_.params += static_cast<int64_t>(both.size());
         if (!map && !family.external) map = MapOf(mine_, param, &budget_);
         if (!Compare(names[n], both, param, map, candidate.param)) result_.exhausted = true;
-        compared.emplace_back(number, std::move(both));
       }
     }
     AddOnlyMine(family, names, named, matched);
@@ -232,8 +263,8 @@ class Comparer {
   const Layout& theirs_;
   int64_t budget_;
   std::vector<Candidate> candidates_;  // all params of `theirs_`
-  // The candidates that have a name, and which of their names it is.
-  std::unordered_map<std::string, std::vector<std::pair<size_t, size_t>>> by_name_;
+  // The candidates that have a name, by their first ranks.
+  std::unordered_map<std::string, std::vector<NamedCandidate>> by_name_;
   std::map<std::pair<DifferenceKind, std::string>, size_t> groups_;
   LayoutComparison result_;
 };
