@@ -15,6 +15,10 @@
 namespace reshard {
 namespace {
 
+// Numbers of pieces that are compared to find params that shift evenly. Params that do not are
+// looked at once for each entry.
+constexpr int64_t kMaxFoldSteps = 100'000'000;
+
 // What params of one entry have in common. Everything else about them is a number.
 struct Form {
   NameForm name;
@@ -252,10 +256,18 @@ std::vector<JsonDoc> FoldParams(const std::vector<ExplicitParam>& params,
     groups[std::move(form)].push_back(std::move(member));
   }
   std::vector<std::pair<size_t, JsonDoc>> made;  // by first param
+  int64_t steps = kMaxFoldSteps;
   for (auto& [form, members] : groups) {
     std::sort(members.begin(), members.end(),
               [](const Member& a, const Member& b) { return a.indices < b.indices; });
-    while (!members.empty()) FoldOnce(params, ranks, form, &members, &made);
+    while (!members.empty() && steps > 0) {
+      steps -= static_cast<int64_t>(members.size() * (1 + members.front().numbers.size()));
+      FoldOnce(params, ranks, form, &members, &made);
+    }
+    for (Member& member : members) {
+      std::vector<Member> alone = {std::move(member)};
+      FoldOnce(params, ranks, form, &alone, &made);
+    }
   }
   std::sort(made.begin(), made.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -69,5 +69,16 @@ TEST_CASE("shifts that leave 64 bits are not folded") {
   CHECK(Lines({Rows("p.16777216", "t", 0), Rows("p.16777217", "t", row)}).size() == 2);
 }
 
+TEST_CASE("many params that do not shift evenly take bounded time and are entries of their own") {
+  // No three of them are on a line, so that each entry could have two.
+  std::vector<ExplicitParam> params;
+  for (int64_t i = 0; i < 20'000; ++i) params.push_back(Rows("p." + std::to_string(i), "t", i * i));
+  const std::vector<std::string> lines = Lines(params);
+  CHECK(lines.size() > 10'000);
+  CHECK(lines.size() < 20'000);
+  CHECK(lines[0].find(R"("for": {"i": "0..2"})") != std::string::npos);
+  CHECK(lines.back().find(R"("for": {"i": "19999..20000"})") != std::string::npos);
+}
+
 }  // namespace
 }  // namespace reshard
