@@ -140,6 +140,14 @@ class GlooTest(unittest.TestCase):
             self.assertIn("rank 1 of the process group: the params are on cpu; backend 'nccl'",
                           answers[rank]["backends"])
             self.assertRegex(answers[rank]["missing"], "rank 3 .*norm|'norm'")
+            self.assertIn("rank 3 of the process group: 'norm': there is no dtype 'torch.complex64'",
+                          answers[rank]["dtype"])
+            self.assertIn("rank 0 of the process group: 'norm' has the layout torch.sparse_coo",
+                          answers[rank]["sparse"])
+            self.assertIn("rank 1 of the process group: the replica has to be ranks of the plan",
+                          answers[rank]["replica"])
+            self.assertIn("verify_executions has to be the same on all ranks: 0 on ranks 0-1,3, 1 on "
+                          "rank 2", answers[rank]["verify"])
         for rank in (0, 1):
             self.assertIn("the plan has 4 ranks, the job 2 processes", answers[rank]["size"])
             # No GPU here, or no CUDA in the library: it says which, and nobody waits for an id.

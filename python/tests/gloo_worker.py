@@ -147,6 +147,10 @@ def refused(plan, rank, _):
         "meta": {"tensors": {"norm": torch.zeros(5, device="meta")}} if rank == 2 else {},
         "backends": {"backend": "nccl"} if rank == 1 else {},
         "missing": {"tensors": {"norm": 5}} if rank == 3 else {},
+        "dtype": {"tensors": {"norm": torch.zeros(5, dtype=torch.complex64)}} if rank == 3 else {},
+        "sparse": {"tensors": {"norm": torch.zeros(5).to_sparse()}} if rank == 0 else {},
+        "replica": {"replica": [99]} if rank == 1 else {},
+        "verify": {"verify_executions": 1} if rank == 2 else {},
     }
     for name, changes in cases.items():
         try:

@@ -117,6 +117,11 @@ def _default_group(plan: Plan, backend: Union[str, Backend]) -> Any:
     return torch.distributed.group.WORLD if fits or backend in ("tcp", "nccl") else None
 
 
+def _has_group(group: Any, backend: Union[str, Backend]) -> bool:
+    """Whether the ranks of the plan are the processes of `group`."""
+    return group is not None and not isinstance(backend, Backend) and backend != "mpi"
+
+
 def _agree(group: Any, kind: str, problem: str) -> None:
     """Collective: what is wrong on one rank is an error on all, in place of a wait for it."""
     everybody: List[Any] = [None] * torch.distributed.get_world_size(group)
@@ -175,6 +180,9 @@ class Executor:
             ReshardError: all params that are missing or do not fit, in one message.
             RuntimeError: two names of one param are two tensors on this rank; the other ranks get a
                 ReshardError that names the param.
+            ValueError: an argument or tensor that cannot be used at all. On all processes of the
+                group what is wrong on one of them; with "mpi" or a Backend only on that rank, while
+                the others wait for it in prepare.
         """
         self._generation = 0
         self._timeout = timeout
@@ -187,26 +195,28 @@ class Executor:
         devices = {name: tensor.device for _, name, tensor in params if tensor is not None}
         plan, made = self._connect(plan, process_group, backend, devices)
         self.plan, self.rank = plan, rank
-        self._executor = RankExecutor(plan, rank, made, timeout=timeout, trace=trace,
-                                      verify_executions=verify_executions, replica=replica)
         self._bound: Dict[Tuple[str, str], Tuple[torch.Tensor, Tuple[Any, ...]]] = {}
         self._params: List[Tuple[Param, str]] = []  # that were bound, and under which name
         self._sides = (source, destination)
         apart: List[str] = []
-        for param, name, tensor in params:
-            if tensor is None:  # prepare lists what is missing, of all ranks
-                continue
-            wrong = [] if param.external else _apart(param, name, tensor, sides[param.side])
-            if not wrong:
-                self._bind(param, name, tensor)
-            apart += wrong
+        problem = ""
+        try:
+            self._executor = RankExecutor(plan, rank, made, timeout=timeout, trace=trace,
+                                          verify_executions=verify_executions, replica=replica)
+            apart = self._bind_all(params, sides)
+        except Exception as error:
+            if not _has_group(process_group, backend):
+                raise
+            problem = str(error) or type(error).__name__
+        if _has_group(process_group, backend):
+            _agree(process_group, "", problem)
         if apart:  # what was not bound is an error on all ranks
-            problem = RuntimeError(_listed(apart) + "; tie them, or leave the name out of 'shares'")
+            untied = RuntimeError(_listed(apart) + "; tie them, or leave the name out of 'shares'")
             try:
                 self._executor.prepare(prepare_timeout)
             except ReshardError as error:
-                raise problem from error
-            raise problem
+                raise untied from error
+            raise untied
         self._executor.prepare(prepare_timeout)
 
     def _rank_of(self, plan: Plan, rank: Optional[int], group: Any,
@@ -247,7 +257,7 @@ class Executor:
             kind = choose_backend(backend, device, group is not None)
         except ValueError as error:
             problem = str(error)
-        if group is not None and backend != "mpi":
+        if _has_group(group, backend):
             _agree(group, kind, problem)
         elif problem:
             raise ValueError(problem)
@@ -260,6 +270,21 @@ class Executor:
         from .. import mpi
         self._mpi = mpi.world()
         return mpi.plan_for_mpi(plan), mpi.mpi_backend()
+
+    def _bind_all(self, params: List[Tuple[Param, str, Optional[torch.Tensor]]],
+                  sides: Mapping[str, Mapping[str, torch.Tensor]]) -> List[str]:
+        """What keeps params from being bound, of those whose names are several tensors."""
+        apart: List[str] = []
+        for param, name, tensor in params:
+            if tensor is None:  # prepare lists what is missing, of all ranks
+                continue
+            if tensor.layout != torch.strided:
+                raise ValueError(f"'{name}' has the layout {tensor.layout}; params are dense tensors")
+            wrong = [] if param.external else _apart(param, name, tensor, sides[param.side])
+            if not wrong:
+                self._bind(param, name, tensor)
+            apart += wrong
+        return apart
 
     def _bind(self, param: Param, name: str, tensor: torch.Tensor) -> None:
         dtype = DTYPE_NAMES.get(tensor.dtype, str(tensor.dtype))
