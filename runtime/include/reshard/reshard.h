@@ -297,8 +297,9 @@ typedef struct reshard_buffer {
 #define RESHARD_BUFFER_INIT \
   {sizeof(reshard_buffer), NULL, RESHARD_SOURCE, RESHARD_HOST_DEVICE, NULL, 0, NULL, NULL, NULL, 0, 0}
 
-/* Names the buffer of one param. A name that was bound already is RESHARD_ERROR_INVALID_ARGUMENT;
- * everything else is checked by prepare, which reports all that is wrong at once. Source buffers may
+/* Names the buffer of one param. RESHARD_ERROR_INVALID_ARGUMENT here: no name, one that was bound
+ * already, a side or dtype that does not exist, a dim_count that is not 0 to 64. Whether the buffer
+ * fits the plan is checked by prepare, which reports all that is wrong at once. Source buffers may
  * share memory. A destination buffer shares memory with nothing, except with a source param that
  * has the same elements at the same bytes, which then stay where they are. */
 RESHARD_API reshard_result reshard_executor_bind(reshard_executor* executor,
