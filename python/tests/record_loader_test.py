@@ -16,6 +16,10 @@ try:
 except ImportError:
     torch = None
 if torch is not None:
+    import torch.distributed
+    from torch.distributed.device_mesh import init_device_mesh
+    from torch.distributed.tensor import DTensor, Shard
+    from torch.testing._internal.distributed.fake_pg import FakeStore
     from reshard.torch import Executor, record_loader, save_recorded
 
 
@@ -295,6 +299,23 @@ class RecordLoaderTest(unittest.TestCase):
                 self.refused(said, lambda params, weights, work=work: [
                     (params["p"].copy_(w), work()) for _, w in weights], {"p": p, "q": q}, w=(4, 4))
                 self.assertTrue(torch.equal(held[0], p) and torch.equal(held[1], q))
+
+    def test_dtensors(self):
+        torch.distributed.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+        self.addCleanup(torch.distributed.destroy_process_group)
+        mesh = init_device_mesh("cpu", (2,))
+        local = torch.full((2, 3), 7, dtype=torch.int32)
+        params = {"p": DTensor.from_local(local, mesh, [Shard(0)], run_check=False)}
+        for work, said in ((lambda p, w: p.mul_(2), "aten.mul_.Tensor to param 'p'"),
+                           (lambda p, w: p.copy_(w), "to param 'p' as a DTensor"),
+                           (lambda p, w: (p.to_local().copy_(w[2:]), p.zero_()), "elements of param 'p'")):
+            self.refused(said, lambda params, weights, work=work: [
+                work(params["p"], w) for _, w in weights], params, w=(4, 3))
+        recorded = record_loader(params, lambda weights: [
+            (params["p"].zero_(), params["p"].to_local().copy_(w[2:])) for _, w in weights],
+            shapes(w=(4, 3)))
+        self.assertEqual([6], [copy["src_view"]["offset"] for copy in recorded["copies"]])
+        self.assertTrue((local == 7).all())
 
     def test_fills_of_padding_are_left_out(self):
         def load(weights):

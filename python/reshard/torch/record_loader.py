@@ -17,7 +17,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from .executor import DTYPE_NAMES, named_tensors
+from .executor import DTYPE_NAMES, local_tensor, named_tensors
 from .strided_view import NotStrided, View, Walk, walk_dense
 
 # Name -> (shape, dtype).
@@ -90,13 +90,20 @@ class _Recorder(TorchDispatchMode):
                            kwargs: Optional[Dict[str, Any]] = None) -> Any:
         kwargs = kwargs or {}
         traced = [tensor for tensor in _tensors((args, kwargs)) if _key(tensor) in self._origins]
-        written = [tensor for tensor in _written(func, args, kwargs) if _key(tensor) in self._params]
+        # A DTensor's own operations on its local tensor would not be seen here.
+        written = [tensor for tensor in map(local_tensor, _written(func, args, kwargs))
+                   if _key(tensor) in self._params]
         if not traced and not written:
             return func(*args, **kwargs)
         if func is _aten.copy_.default:
+            if written and written[0] is not args[0]:
+                raise NotImplementedError(
+                    f"the loader copies to param '{self._param_name(written[0])}' as a DTensor: copy "
+                    "this rank's part to its local tensor (to_local)")
             return self._copy(args[0], args[1])
         if written and not traced:
-            return self._write(func, written[0])
+            self._write(func, written[0])
+            return args[0]
         if func._schema.is_mutable or any(
                 not tensor.is_meta for tensor in _tensors((args, kwargs))):
             raise self._refusal(func, traced[0])
@@ -182,7 +189,7 @@ class _Recorder(TorchDispatchMode):
         return [piece for part in origin.parts
                 for piece in _inside(part, start, walks, into.offset, into_stride)]
 
-    def _write(self, func: Any, target: torch.Tensor) -> torch.Tensor:
+    def _write(self, func: Any, target: torch.Tensor) -> None:
         """A write to a param of what is in no checkpoint tensor: fills of padding are left out."""
         if func not in _FILLS:
             raise NotImplementedError(
@@ -194,7 +201,6 @@ class _Recorder(TorchDispatchMode):
                 raise NotImplementedError(
                     f"the loader applies {func} to elements of param '{name}' that "
                     f"'{piece.source}' was copied to before: a plan would leave the copy there")
-        return target
 
     def _touched(self, view: torch.Tensor) -> List[Tuple[str, torch.Tensor]]:
         """The params of a storage that lie, by their first and last bytes, where the view does."""
