@@ -272,10 +272,9 @@ class CandidateSearch {
 
   // For jobs that take little longer than their rounds cost.
   void TryDirect() {
-    int64_t landers = 0, ranges = 0;
+    int64_t ranges = 0;
     for (const RoutedStream& stream : routing_.streams) {
       if (stream.local) continue;
-      landers += static_cast<int64_t>(stream.domains.size());
       ranges += static_cast<int64_t>(stream.domains.size() * stream.bytes.size());
     }
     const int64_t rounds_ns = int64_t{best().rounds} * kRoundOverheadNs;

@@ -380,12 +380,10 @@ bool ImportM2n(const JsonNode& model, const JsonNode& system, const M2nTopology&
   if (!ok) return false;
 
   int64_t layers = 1;
-  int64_t tensor_count = 0;
   JsonDoc logical = JsonDoc::Array();
   for (const TensorTemplate& tensors : templates) {
     const TemplateLoop* layer = tensors.LoopAfter("layers");
     if (layer != nullptr) layers = std::max(layers, layer->values.back() + 1);
-    tensor_count += tensors.tensor_count();
     logical.Add(LogicalDoc(tensors));
   }
   out->train = LayoutDoc(train, 0);
