@@ -24,8 +24,8 @@ BIN = "" if os.path.exists("compiler/cli/reshardc") else "bazel-bin/"
 SCHEMES = {"plan": "the plan", "ring": "multi-rail ring broadcast",
            "gather_bcast": "gather and broadcast", "point_to_point": "point to point"}
 ROWS, ROW_BYTES = 256, 4096  # 1 MiB a tensor, of f32
-# What a round costs processes that share a few cores; the compiler counts 20 us, as of GPUs.
-ROUND_NS = 1_000_000
+# What a round costs processes that share a few cores, about; the compiler counts 20 us, as of GPUs.
+ROUND_NS = 100_000
 
 
 class BenchError(Exception):
