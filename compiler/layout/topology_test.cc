@@ -213,6 +213,9 @@ TEST_CASE("ranks fill nodes in the order of the list, or take named GPUs") {
   CHECK(built.topology.Site(13) == nullptr);
   CHECK(built.Site(10).excluded);
   CHECK_FALSE(built.Site(11).excluded);
+  // What nothing passes is none of the NICs of its domain.
+  CHECK(built.topology.domains[built.Site(10).domain].nics.empty());
+  CHECK(built.topology.domains[built.Site(11).domain].nics.size() == 1);
   CHECK(built.topology.domains.size() == 6);
   CHECK(built.topology.domains[0].name == "n0/gpu0");
 }
