@@ -7,35 +7,16 @@
 // execution that allocates memory (of C++; what MPI does itself is not counted) is not right.
 #include <mpi.h>
 
-#include <atomic>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
 #include "runtime/exec/mpi/mpi_backend.h"
+#include "runtime/exec/testing/allocation_count.h"
 #include "tests/backends/conformance_cases.h"
 #include "tests/backends/rank_run.h"
-
-namespace {
-std::atomic<int64_t> allocation_count{0};
-int64_t AllocationCount() { return allocation_count; }
-}  // namespace
-
-void* operator new(size_t bytes) {
-  ++allocation_count;
-  if (void* block = std::malloc(bytes > 0 ? bytes : 1)) return block;
-  throw std::bad_alloc();
-}
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  ++allocation_count;
-  return std::malloc(bytes > 0 ? bytes : 1);
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, size_t) noexcept { std::free(block); }
 
 namespace reshard {
 namespace {
@@ -81,7 +62,7 @@ int RunCase(const ConformanceGroup& group, const ConformanceCase& one, int membe
           backend == nullptr
               ? "no backend"
               : RunRank(compiled, compiled.plan->plan->ranks[static_cast<size_t>(member)].rank,
-                        backend, 2, AllocationCount);
+                        backend, 2, testing::AllocationCount);
     }
   }
   if (!problem.empty()) {

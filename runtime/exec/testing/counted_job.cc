@@ -1,32 +1,13 @@
 #include "runtime/exec/testing/counted_job.h"
 
-#include <atomic>
 #include <chrono>
-#include <cstdlib>
-#include <new>
 #include <thread>
 
 #include "runtime/exec/bindings.h"
 #include "runtime/exec/executor.h"
+#include "runtime/exec/testing/allocation_count.h"
 #include "runtime/plan/program.h"
 #include "runtime/plan/testing/small_plan.h"
-
-namespace {
-std::atomic<int64_t> allocation_count{0};
-}  // namespace
-
-void* operator new(size_t bytes) {
-  ++allocation_count;
-  if (void* block = std::malloc(bytes > 0 ? bytes : 1)) return block;
-  throw std::bad_alloc();
-}
-// std::stable_sort takes its buffer from this one and returns it to the common delete.
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  ++allocation_count;
-  return std::malloc(bytes > 0 ? bytes : 1);
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, size_t) noexcept { std::free(block); }
 
 namespace reshard::testing {
 namespace {
@@ -74,8 +55,6 @@ struct Job {
 
 }  // namespace
 
-int64_t AllocationCount() { return allocation_count; }
-
 std::string ExecuteCounted(const MakeJobBackends& make_backends) {
   for (const NamedPlan& named : SmallPlans()) {
     for (const bool trace : {false, true}) {
@@ -85,18 +64,18 @@ std::string ExecuteCounted(const MakeJobBackends& make_backends) {
       const std::string problem = job.Prepare(
           named.plan, make_backends(static_cast<uint32_t>(named.plan.ranks.size())), options);
       if (!problem.empty()) return named.name + ": " + problem;
-      const int64_t before = allocation_count;
+      const int64_t before = AllocationCount();
       bool ok = true;
       for (uint64_t generation = 1; generation <= 3; ++generation) {
         ok = job.Execute(generation) && ok;
       }
-      const int64_t allocated = allocation_count - before;
+      const int64_t allocated = AllocationCount() - before;
       if (!ok) return named.name + ": an execution failed";
       if (trace == job.executors[0]->record().spans().empty()) return named.name + ": the trace";
       if (allocated != 0) return named.name + ": " + std::to_string(allocated) + " allocations";
     }
   }
-  return allocation_count > 0 ? "" : "nothing is counted";
+  return AllocationCount() > 0 ? "" : "nothing is counted";
 }
 
 }  // namespace reshard::testing

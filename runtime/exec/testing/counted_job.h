@@ -1,6 +1,6 @@
 // Counts the allocations of all threads of the process while small plans are executed.
 //
-// Replaces operator new of the program that it is linked into.
+// Replaces operator new of the program that it is linked into (allocation_count.h).
 #ifndef RESHARD_RUNTIME_EXEC_TESTING_COUNTED_JOB_H_
 #define RESHARD_RUNTIME_EXEC_TESTING_COUNTED_JOB_H_
 
@@ -13,9 +13,6 @@
 #include "runtime/exec/backend.h"
 
 namespace reshard::testing {
-
-// Of the process so far.
-int64_t AllocationCount();
 
 using MakeJobBackends = std::function<std::vector<std::shared_ptr<Backend>>(uint32_t member_count)>;
 

@@ -1,29 +1,11 @@
 // Counts what all threads allocate while plans are executed on the double.
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
-#include <new>
 
 #include "doctest/doctest.h"
 #include "runtime/exec/nccl/double/device_job.h"
+#include "runtime/exec/testing/allocation_count.h"
 #include "runtime/plan/testing/small_plan.h"
-
-namespace {
-std::atomic<int64_t> allocation_count{0};
-}  // namespace
-
-void* operator new(size_t bytes) {
-  ++allocation_count;
-  if (void* block = std::malloc(bytes > 0 ? bytes : 1)) return block;
-  throw std::bad_alloc();
-}
-void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
-  ++allocation_count;
-  return std::malloc(bytes > 0 ? bytes : 1);
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, size_t) noexcept { std::free(block); }
 
 namespace reshard::nccl {
 namespace {
@@ -40,7 +22,7 @@ TEST_CASE("executing allocates nothing, once the streams of the double are warm"
       REQUIRE(job.ok());
       int64_t before = 0;
       for (uint64_t generation = 1; generation <= 4; ++generation) {
-        if (generation == 2) before = allocation_count;
+        if (generation == 2) before = testing::AllocationCount();
         for (size_t r = 0; r < (*job)->rank_count(); ++r) {
           REQUIRE((*job)->executor(r).Start(nullptr, generation).ok());
         }
@@ -48,10 +30,10 @@ TEST_CASE("executing allocates nothing, once the streams of the double are warm"
           REQUIRE((*job)->executor(r).Wait(std::chrono::seconds(60)).ok());
         }
       }
-      CHECK(allocation_count == before);
+      CHECK(testing::AllocationCount() == before);
     }
   }
-  CHECK(allocation_count > 0);
+  CHECK(testing::AllocationCount() > 0);
 }
 
 }  // namespace
