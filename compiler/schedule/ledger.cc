@@ -59,13 +59,22 @@ void Ledger::FindEffects() {
   for (size_t t = 0; t < trees_.size(); ++t) {
     const ScheduledTree& tree = trees_[t];
     if (tree.local) continue;
+    std::vector<Effect>& effects = effects_[t];
     for (uint32_t p = 0; p < tree.members.size(); ++p) {
-      const uint32_t depth = TreeDepth(tree.kind, p);
       const uint32_t watched = watched_[ports_.site(tree.members[p])];
-      if (watched != kNone) effects_[t].push_back({watched, depth, true, p == 0});
-      if (p == 0) continue;
-      const uint32_t parent = watched_[ports_.site(tree.members[TreeParent(tree.kind, p)])];
-      if (parent != kNone) effects_[t].push_back({parent, depth, false, false});
+      if (watched != kNone) effects.push_back({watched, TreeDepth(tree.kind, p), true, p == 0, 1});
+    }
+    uint32_t last_parent = kNone;  // children of one parent stand together
+    for (uint32_t p = 1; p < tree.members.size(); ++p) {
+      const uint32_t parent = TreeParent(tree.kind, p);
+      const uint32_t watched = watched_[ports_.site(tree.members[parent])];
+      if (watched == kNone) continue;
+      if (parent == last_parent) {
+        ++effects.back().messages;
+      } else {
+        effects.push_back({watched, TreeDepth(tree.kind, p), false, false, 1});
+      }
+      last_parent = parent;
     }
   }
 }
@@ -137,7 +146,7 @@ Ledger::BusyPairs& Ledger::BusyIn(uint32_t round) {
 
 bool Ledger::HasRoom(const Effect& effect, uint32_t head_ops, int64_t extent, uint32_t round) {
   const Load& load = At(effect.watched, round + effect.delay);
-  if (load.ops + (effect.is_head ? head_ops : 1) > kMaxOpsPerRound) return false;
+  if (load.ops + (effect.is_head ? head_ops : effect.messages) > kMaxOpsPerRound) return false;
   return !effect.receives || load.bytes == 0 || load.bytes + extent <= recv_bytes_;
 }
 
@@ -187,7 +196,7 @@ void Ledger::Take(uint32_t tree, const DraftSlice& slice, uint32_t round) {
   }
   for (const Effect& effect : effects_[tree]) {
     Load& load = At(effect.watched, round + effect.delay);
-    load.ops += effect.is_head ? slice.portion_count : 1;
+    load.ops += effect.is_head ? slice.portion_count : effect.messages;
     if (effect.receives) load.bytes += slice.extent;
   }
 }

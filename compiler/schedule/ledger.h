@@ -38,6 +38,7 @@ class Ledger {
     uint32_t delay = 0;
     bool receives = false;  // else forwards
     bool is_head = false;   // receives one message per portion
+    uint32_t messages = 1;  // of others: a parent has one for each child
   };
   struct Forward {
     uint32_t pair = 0;

@@ -57,6 +57,29 @@ TEST_CASE("a rank in many trees receives and forwards at most 32 messages in a r
   CHECK(second == 13);
 }
 
+TEST_CASE("a parent sends to all of its children in one round, or to none") {
+  const Job job = OneRankDomains(80);
+  const Ports ports(job.topology);
+  // Rank 0 receives one message in round 1 and has two children in each tree: 31 messages of 32.
+  std::vector<ScheduledTree> trees;
+  for (Rank t = 0; t < 20; ++t) {
+    trees.push_back(Tree({0, 1 + 2 * t, 2 + 2 * t}, {41 + t}, 100));
+    trees.back().kind = t % 2 == 0 ? PlanTreeKind::kBinary : PlanTreeKind::kStar;
+  }
+  trees.push_back(Tree({61, 0}, {62}, 100));
+  Ledger ledger(ports, trees, job.topology.sites.size(), 1'000'000);
+  const uint32_t last = 20;
+  REQUIRE(ledger.Fits(last, trees[last].slices[0], 0));
+  ledger.Take(last, trees[last].slices[0], 0);  // received in round 1
+  uint32_t taken = 0;
+  for (uint32_t t = 0; t < last; ++t) {
+    if (!ledger.Fits(t, trees[t].slices[0], 0)) continue;
+    ledger.Take(t, trees[t].slices[0], 0);
+    ++taken;
+  }
+  CHECK(taken == 15);
+}
+
 TEST_CASE("a source sends at most 32 messages in a round") {
   const Job job = OneRankDomains(60);
   const Ports ports(job.topology);
