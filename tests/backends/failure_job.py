@@ -1,4 +1,4 @@
-"""A job of tests/backends/mpi_failure: its plan, its processes and the lines that they print."""
+"""A job in which a rank fails: its plan, its processes and the lines that they print (failure_rank.h)."""
 
 import json
 import os
@@ -6,9 +6,6 @@ import signal
 import subprocess
 import threading
 
-from tests.backends import mpi_job
-
-PROGRAM = "tests/backends/mpi_failure"
 COMPILER = "compiler/cli/reshardc"
 RANKS = 12
 TIMEOUT_MS = 3000
@@ -97,7 +94,7 @@ class Job:
         return {line["ready"]: line["process"] for line in self.of_kind("ready")}
 
     def end(self):
-        """Ends what is left: stopped ranks, and with them mpirun."""
+        """Ends what is left: stopped ranks, and with them what started them."""
         for process in self.processes().values():
             try:
                 os.kill(process, signal.SIGKILL)

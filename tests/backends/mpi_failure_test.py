@@ -1,123 +1,23 @@
-"""A rank of an MPI job is killed or stopped, or its network goes away: what do the others say?
+"""Failing ranks of jobs of MPI: the cases of failure_cases.py."""
 
-Every survivor has to come back with an error that names the rank, the round and a param, or with all
-its params complete; what it calls complete has to be so to the last byte; nobody may commit; and the
-survivors go on with a plan of their own, in the same processes and on the same buffers.
-"""
-
-import re
-import tempfile
 import unittest
 
 from tests.backends import mpi_job
-from tests.backends.failure_job import PROGRAM, RANKS, TIMEOUT_MS, Job, compile_plan
+from tests.backends.failure_cases import FailureCases
+from tests.backends.failure_job import RANKS
+
+PROGRAM = "tests/backends/mpi_failure"
 
 
-class MpiFailureTest(unittest.TestCase):
-    def setUp(self):
-        why = mpi_job.missing(PROGRAM)
-        if why:
-            self.skipTest(why)
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        self.plan = compile_plan(self.folder, "plan")
+class MpiFailureTest(FailureCases, unittest.TestCase):
+    survivor_options = ((), ("--mca", "btl", "tcp,self"))
 
-    def run_job(self, victim, when, how, survivors_plan=None, options=()):
-        arguments = [self.plan, victim, when, how, TIMEOUT_MS]
-        if survivors_plan:
-            arguments.append(survivors_plan)
-        job = Job(mpi_job.command(RANKS, PROGRAM, *map(str, arguments),
-                                  options=("--enable-recovery", *options)), mpi_job.environment())
-        try:
-            saw = job.wait_for("result", RANKS - 1)
-            went_on = job.wait_for("survivors", RANKS - 1) if survivors_plan else []
-        finally:
-            job.end()
-        self.assertEqual(sorted(line["rank"] for line in saw),
-                         [rank for rank in range(RANKS) if rank != victim], job.errors)
-        return saw, went_on
+    def missing(self):
+        return mpi_job.missing(PROGRAM)
 
-    def check_survivor(self, saw, victim):
-        state = saw["state"]
-        self.assertEqual(state["wrong_bytes"], 0, saw)
-        self.assertEqual(state["listed"], state["complete_count"], saw)
-        self.assertEqual(state["started"], 2)
-        self.assertNotEqual(saw["commit"], "ok", saw)
-        self.assertTrue(saw["destroyed"], saw)
-        if saw["result"] == "ok":
-            self.assertEqual(state["complete_count"], state["destination_count"], saw)
-            self.assertEqual(state["complete_generation"], 2)
-            return
-        self.assertIn(saw["result"], ("timeout", "aborted"), saw)
-        self.assertEqual(saw["again"], saw["result"])
-        self.assertEqual(state["complete_generation"], 1)
-        self.assertRegex(saw["text"], r"round \d+ of execution 1: ", saw)
-        self.assertRegex(saw["text"], r"\brank %d\b" % victim, saw)
-        if state["complete_count"] < state["destination_count"]:
-            self.assertRegex(saw["text"], r"'layers\.\d+\.w' (is|and \d+ more are) incomplete")
-
-    def check_failure(self, victim, when, how):
-        saw, _ = self.run_job(victim, when, how)
-        for line in saw:
-            self.check_survivor(line, victim)
-        failed = [line for line in saw if line["result"] != "ok"]
-        if when == "end":
-            self.assertEqual(failed, [])
-            for line in saw:
-                self.assertIn("no answer from rank", line["commit_text"], line)
-            self.assertTrue(any(re.search(r"\b%d\b" % victim, line["commit_text"])
-                                for line in saw), saw)
-            return
-        # Somebody waited for the victim itself, and says so.
-        direct = r"rank %d did not .*, and does not answer|rank %d, which does not answer" % (
-            victim, victim)
-        self.assertTrue(any(re.search(direct, line["text"]) for line in failed), failed)
-        self.assertTrue(any(line["result"] == "timeout" for line in failed), failed)
-
-    def test_a_source_is_killed_at_the_start(self):
-        self.check_failure(1, "start", "kill")
-
-    def test_a_source_is_killed_in_the_middle(self):
-        self.check_failure(0, "middle", "kill")
-
-    def test_a_destination_is_killed_at_the_start(self):
-        self.check_failure(5, "start", "kill")
-
-    def test_a_destination_is_killed_in_the_middle(self):
-        self.check_failure(9, "middle", "kill")
-
-    def test_a_destination_is_killed_at_the_end(self):
-        self.check_failure(10, "end", "kill")
-
-    def test_a_source_is_stopped_at_the_start(self):
-        self.check_failure(2, "start", "stop")
-
-    def test_a_destination_is_stopped_in_the_middle(self):
-        self.check_failure(6, "middle", "stop")
-
-    def test_a_rank_is_stopped_at_the_end(self):
-        self.check_failure(3, "end", "stop")
-
-    def test_survivors_go_on_with_a_plan_of_their_own(self):
-        # Other layouts, which leave rank 2 over: without rank 3 its replica is of no use. And the
-        # same layouts without the rank that failed.
-        others = compile_plan(self.folder, "without_2_and_3", "--exclude-ranks", "2-3", sources=(0, 1))
-        excluded = compile_plan(self.folder, "without_3", "--exclude-ranks", "3")
-        for plan, left_over, options in ((others, [2], ()),
-                                         (excluded, [], ("--mca", "btl", "tcp,self"))):
-            saw, went_on = self.run_job(3, "middle", "kill", plan, options)
-            for line in saw:
-                self.check_survivor(line, 3)
-            self.assertEqual(sorted(line["rank"] for line in went_on),
-                             [rank for rank in range(RANKS) if rank != 3])
-            for line in went_on:
-                if line["rank"] in left_over:
-                    self.assertEqual(line["survivors"], "not in the plan")
-                    continue
-                self.assertEqual(
-                    (line["survivors"], line["commit"], line["generation"], line["wrong_bytes"]),
-                    ("ok", "ok", 3, 0), line)
+    def job(self, arguments, options):
+        return (mpi_job.command(RANKS, PROGRAM, *arguments, options=("--enable-recovery", *options)),
+                mpi_job.environment())
 
 
 if __name__ == "__main__":

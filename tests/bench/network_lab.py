@@ -56,6 +56,7 @@ class Lab:
         for bridge in ("net0", "ctl0"):
             run(["ip", "link", "set", bridge, "up"])
         number = 0
+        self.addresses = []  # (domain, address) of every NIC, in the order of ranks
         for d, rates in enumerate(domains):
             run(["ip", "netns", "add", "d%d" % d])
             self.inside(d, "ip", "link", "set", "lo", "up")
@@ -65,6 +66,7 @@ class Lab:
             self.connect(d, "ctl0", "ctl", "10.9.0.%d/24" % (d + 1))
             for k, rate in enumerate(rates):
                 number += 1
+                self.addresses.append((d, "10.8.0.%d" % number))
                 self.connect(d, "net0", "nic%d" % k, "10.8.0.%d/24" % number)
                 self.shape(d, k, rate)
                 # What comes from this address leaves by this NIC.
@@ -90,6 +92,10 @@ class Lab:
                str(16 << 20)]
         self.inside(d, "tc", "qdisc", "add", "dev", "nic%d" % k, *tbf)
         run(["tc", "qdisc", "add", "dev", "nic%d-%d" % (k, d), *tbf])
+
+    def places(self):
+        """For each rank: the command that runs another one where it is, and the address of its NIC."""
+        return [(["ip", "netns", "exec", "d%d" % d], address) for d, address in self.addresses]
 
     def write_agent(self):
         """How mpirun reaches a domain: a host name of its own, or all would count as one host."""
