@@ -5,7 +5,10 @@
 # Usage: check_plans.sh [OPTION...] FOLDER...
 #   FOLDER            has train.json, infer.json, topo.json and, once it is committed, plan.fb
 #   --base REVISION   compare with the plan.fb of this git revision; the plan.fb of the working
-#                     tree then has to be what its layouts compile to
+#                     tree then has to be there and be what its layouts compile to, and folders
+#                     beside FOLDER whose plan only the revision has fail: what has been moved, as
+#                     git sees it, is compared with where it was
+#   --allow-removed   plans that only the revision has are named and do not fail
 #   --fail-if GATES   what must not change, as in `reshardc diff --fail-if`; without it any change
 #                     of a plan fails
 #   --reports FOLDER  also write an HTML page of each plan there
@@ -18,21 +21,30 @@
 set -eu
 
 usage() {
-  echo "usage: check_plans.sh [--base REVISION] [--fail-if GATES] [--reports FOLDER] FOLDER..." >&2
+  echo "usage: check_plans.sh [--base REVISION [--allow-removed]] [--fail-if GATES]" >&2
+  echo "                      [--reports FOLDER] FOLDER..." >&2
   exit 2
 }
 
-base= gates= reports=
+base= gates= reports= allow_removed=
 while [ $# -gt 0 ]; do
   case $1 in
     --base | --fail-if | --reports)
       [ $# -ge 2 ] || usage
       case $1 in
-        --base) base=$2 ;;
+        --base)
+          base=$2
+          # A variable that is not set is no revision, and none is no wish to compare with plan.fb.
+          case $base in '' | -*) usage ;; esac
+          ;;
         --fail-if) gates=$2 ;;
         --reports) reports=$2 ;;
       esac
       shift 2
+      ;;
+    --allow-removed)
+      allow_removed=1
+      shift
       ;;
     -*) usage ;;
     *) break ;;
@@ -43,6 +55,7 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 worst=0
+parents= moved=
 
 run() {
   (
@@ -68,15 +81,99 @@ quote() {
   echo
 }
 
-# The committed plan of folder $1 as "$work/old.fb"; false when there is none.
+# Whether the name of a folder can stand in Markdown and in the name of a page.
+is_plain() {
+  case $1 in
+    *[!A-Za-z0-9._/-]* | -* | '') return 1 ;;
+  esac
+}
+
+# Sets $commit to the base revision in the repository around folder $1.
+resolve_base() {
+  commit=$(cd "$1" && git rev-parse --verify "$base^{commit}" 2>&1) && return
+  printf '%s: %s\n' "$base" "$commit" >"$work/log"
+  return 1
+}
+
+# The folder beside $1 from which most of its layouts have been moved since $commit; or nothing.
+moved_from() {
+  (cd "$1/.." && git -c core.quotePath=off diff --no-ext-diff --relative --name-status \
+    --find-renames --diff-filter=R "$commit" -- .) 2>"$work/log" >"$work/renames" || return 1
+  awk -F '\t' -v to="${1##*/}/" '
+    index($3, to) == 1 && split($2, old, "/") == 2 && old[2] ~ /^(train|infer|topo)\.json$/ {
+      ++count[old[1]]
+    }
+    END {
+      for (name in count) {
+        if (count[name] > most || (count[name] == most && name < from)) {
+          most = count[name]
+          from = name
+        }
+      }
+      print from
+    }' "$work/renames"
+}
+
+# The plan to compare folder $1 with as "$work/old.fb". Status 1: there is none; 2: it cannot be
+# told, "$work/log" says why.
 committed_plan() {
   rm -f "$work/old.fb"
   if [ -z "$base" ]; then
-    [ -f "$1/plan.fb" ] && cp "$1/plan.fb" "$work/old.fb"
-  else
-    (cd "$1" && git show "$base:./plan.fb") >"$work/shown" 2>/dev/null &&
-      mv "$work/shown" "$work/old.fb"
+    [ -f "$1/plan.fb" ] || return 1
+    cp "$1/plan.fb" "$work/old.fb" 2>"$work/log" || return 2
+    return 0
   fi
+  resolve_base "$1" || return 2
+  listed=$(cd "$1" && git ls-tree --name-only "$commit" plan.fb 2>"$work/log") || return 2
+  old=./plan.fb
+  if [ -z "$listed" ]; then
+    from=$(moved_from "$1") || return 2
+    is_plain "$from" || return 1
+    old=../$from/plan.fb
+    listed=$(cd "$1" && git ls-tree --name-only "$commit" "$old" 2>"$work/log") || return 2
+    [ -n "$listed" ] || return 1
+    moved="$moved ${1%"${1##*/}"}$from"
+    echo "moved, compared with what was in ${1%"${1##*/}"}$from:"
+    echo
+  fi
+  (cd "$1" && git show "$commit:$old") >"$work/old.fb" 2>"$work/log" || return 2
+}
+
+# Plans that the base revision has in folders of folder $1 and that are no longer there.
+check_removed() {
+  parent=$1
+  if ! resolve_base "$parent" ||
+    ! (cd "$parent" && git -c core.quotePath=off ls-tree -r --name-only "$commit" .) \
+      >"$work/listed" 2>"$work/log"; then
+    echo "### $parent"
+    echo
+    echo "**could not be judged**: which plans the base revision has"
+    quote "$work/log"
+    settle 2
+    return
+  fi
+  grep -E '^[^/]*/plan\.fb"?$' "$work/listed" >"$work/plans" || return 0
+  while IFS= read -r plan; do
+    folder=${plan%/plan.fb*}
+    [ "$parent" = . ] || folder=$parent/$folder
+    if ! is_plain "$folder"; then
+      refuse_name
+      continue
+    fi
+    [ ! -f "$folder/plan.fb" ] || continue
+    case "$checked $moved " in *" $folder "*) continue ;; esac
+    echo "### $folder"
+    echo
+    echo "**removed plan**: only the base revision has it"
+    echo
+    [ -n "$allow_removed" ] || settle 1
+  done <"$work/plans"
+}
+
+refuse_name() {
+  echo "### a folder whose name has other characters than letters, digits, '.', '_', '-', '/'"
+  echo
+  settle 2
 }
 
 # The page of one plan or of two; the change of the plan has been judged before.
@@ -116,7 +213,11 @@ check() {
     settle $status
     return
   fi
-  if [ -n "$base" ] && [ -f "$folder/plan.fb" ]; then
+  if [ -n "$base" ] && [ ! -f "$folder/plan.fb" ]; then
+    echo "**plan.fb is missing**: compile it and commit it."
+    echo
+    settle 1
+  elif [ -n "$base" ]; then
     run diff "$folder/plan.fb" "$work/new.fb" --quiet 2>"$work/log" || status=$?
     if [ $status != 0 ]; then
       echo "**plan.fb is not what its layouts compile to** (exit status $status): compile it again"
@@ -125,8 +226,16 @@ check() {
       settle $status
     fi
   fi
-  if ! committed_plan "$folder"; then
-    echo "**new plan**"
+  found=0
+  committed_plan "$folder" || found=$?
+  if [ $found = 2 ]; then
+    echo "**could not be judged**: the plan to compare with cannot be read"
+    quote "$work/log"
+    settle 2
+    return
+  fi
+  if [ $found != 0 ]; then
+    echo "**new plan**: there is none to compare it with"
     quote "$work/summary"
     write_page "$folder" new.fb
     return
@@ -140,19 +249,27 @@ check() {
   write_page "$folder" old.fb new.fb
 }
 
+checked=
 for folder in "$@"; do
   folder=${folder%/}
-  # The name goes into Markdown and into the name of a page.
-  case $folder in
-    *[!A-Za-z0-9._/-]* | -* | '')
-      echo "### a folder whose name has other characters than letters, digits, '.', '_', '-', '/'"
-      settle 2
-      continue
-      ;;
-  esac
+  if ! is_plain "$folder"; then
+    refuse_name
+    continue
+  fi
   echo "### $folder"
   echo
   check "$folder"
   echo
+  checked="$checked $folder"
+  case $folder in
+    . | .. | */. | */..) ;;
+    *) parents="$parents $(dirname "$folder")" ;;
+  esac
 done
+if [ -n "$base" ]; then
+  # shellcheck disable=SC2086  # plain names
+  for folder in $(printf '%s\n' $parents | sort -u); do
+    check_removed "$folder"
+  done
+fi
 exit $worst

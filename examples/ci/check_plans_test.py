@@ -39,10 +39,10 @@ class Job(unittest.TestCase):
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(text.replace(old, new))
 
-    def run_script(self, *arguments, **environment):
+    def run_script(self, *arguments, cwd="", **environment):
         """Exit status and Markdown."""
         done = subprocess.run(
-            [SCRIPT] + list(arguments), cwd=self.root, check=False, stdout=subprocess.PIPE, timeout=60,
+            [SCRIPT] + list(arguments), cwd=os.path.join(self.root, cwd), check=False, stdout=subprocess.PIPE, timeout=60,
             env={"PATH": os.environ["PATH"], "RESHARDC": PROGRAM, "HOME": self.root, **environment})
         return done.returncode, done.stdout.decode()
 
@@ -170,10 +170,15 @@ class AgainstARevisionTest(Job):
 
     def setUp(self):
         super().setUp()
-        for command in (["init", "-q"], ["add", "-A"],
-                        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "-m", "plans"]):
-            subprocess.run(["git"] + command, cwd=self.root, check=True,
-                           env={**os.environ, "HOME": self.root})
+        self.git("init", "-q")
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "plans")
+
+    def git(self, *arguments):
+        done = subprocess.run(
+            ["git", "-c", "user.name=a", "-c", "user.email=a@b"] + list(arguments), cwd=self.root, check=True,
+            env={**os.environ, "HOME": self.root}, stdout=subprocess.PIPE)
+        return done.stdout.decode()
 
     def test_the_plan_of_the_revision_is_compared(self):
         self.assertEqual(0, self.run_script("--base", "HEAD", "plans/toy")[0])
@@ -197,6 +202,92 @@ class AgainstARevisionTest(Job):
         status, text = self.run_script("--base", "HEAD", "plans/more")
         self.assertEqual(0, status)
         self.assertIn("**new plan**", text)
+
+    def test_a_revision_that_does_not_exist_is_no_new_plan(self):
+        for revision in ("origin/main", "0" * 40, "HEAD^1", "HEAD:plans"):
+            with self.subTest(revision):
+                status, text = self.run_script("--base", revision, "--fail-if", "coverage", "plans/toy")
+                self.assertEqual(2, status)
+                self.assertIn("**could not be judged**", text)
+                self.assertIn("\n    %s: " % revision, text)
+                self.assertNotIn("new plan", text)
+        for revision in ("", "--all"):
+            self.assertEqual((2, ""), self.run_script("--base", revision, "plans/toy"))
+
+    def test_outside_of_a_repository_nothing_can_be_judged(self):
+        os.rename(os.path.join(self.root, ".git"), os.path.join(self.root, "git"))
+        status, text = self.run_script("--base", "HEAD", "plans/toy")
+        self.assertEqual(2, status)
+        self.assertIn("not a git repository", text)
+
+    def test_a_plan_whose_object_is_missing_cannot_be_judged(self):
+        blob = self.git("rev-parse", "HEAD:plans/toy/plan.fb").strip()
+        os.remove(os.path.join(self.root, ".git", "objects", blob[:2], blob[2:]))
+        status, text = self.run_script("--base", "HEAD", "plans/toy")
+        self.assertEqual(2, status)
+        self.assertIn("**could not be judged**: the plan to compare with cannot be read", text)
+
+    def test_a_deleted_plan_fails_whatever_the_gates(self):
+        os.remove(os.path.join(self.toy, "plan.fb"))
+        status, text = self.run_script("--base", "HEAD", "--fail-if", "coverage", "plans/toy")
+        self.assertEqual(1, status)
+        self.assertIn("**plan.fb is missing**", text)
+        self.assertIn("**equal**", text)  # still compared with that of the revision
+
+    def test_a_deleted_folder_fails_unless_that_is_allowed(self):
+        shutil.copytree(self.toy, os.path.join(self.root, "plans", "more"))
+        shutil.rmtree(self.toy)
+        for arguments in (["--fail-if", "coverage", "plans/more"], ["./plans/more/"]):
+            status, text = self.run_script("--base", "HEAD", *arguments)
+            self.assertEqual(1, status)
+            self.assertIn("plans/toy\n\n**removed plan**", text)
+            self.assertIn("**new plan**", text)
+        status, text = self.run_script("--base", "HEAD", "--allow-removed", "plans/more")
+        self.assertEqual(0, status)
+        self.assertIn("### plans/toy\n\n**removed plan**", text)
+        # Beside folders of the root, too.
+        status, text = self.run_script("--base", "HEAD", "more", cwd="plans")
+        self.assertEqual(1, status)
+        self.assertIn("### toy\n\n**removed plan**", text)
+
+    def test_a_deleted_folder_with_an_unusual_name_is_not_overlooked(self):
+        for name in ("a b", 'a"b', "a\nb", "<img>"):
+            shutil.copytree(self.toy, os.path.join(self.root, "plans", name))
+            self.git("add", "-A")
+            self.git("commit", "-q", "-m", "more")
+            shutil.rmtree(os.path.join(self.root, "plans", name))
+            status, text = self.run_script("--base", "HEAD", "plans/toy")
+            self.assertEqual(2, status)
+            self.assertIn("### a folder whose name has other characters", text)
+            self.assertNotIn(name, text)
+            self.git("commit", "-q", "-a", "-m", "fewer")
+
+    def test_a_moved_folder_is_compared_with_where_it_was(self):
+        self.git("mv", "plans/toy", "plans/moved")
+        self.toy = os.path.join(self.root, "plans", "moved")
+        status, text = self.run_script("--base", "HEAD", "--fail-if", "layouts", "plans/moved")
+        self.assertEqual(0, status)
+        self.assertIn("moved, compared with what was in plans/toy:\n\n**equal**", text)
+        self.assertNotIn("removed plan", text)
+        self.edit("infer.json", "S(1)", "S(0)")
+        self.compile("moved")
+        status, text = self.run_script("--base", "HEAD", "--fail-if", "layouts", "plans/moved")
+        self.assertEqual(1, status)
+        self.assertIn("<code>FAILED</code>", text)
+        self.assertIn("destination re-sharded", text)
+
+    def test_a_folder_that_is_moved_and_written_anew_does_not_pass_unseen(self):
+        self.git("mv", "plans/toy", "plans/moved")
+        for name in ("train", "infer", "topo"):
+            path = os.path.join(self.root, "plans", "moved", name + ".json")
+            with open(path, encoding="utf-8") as stream:
+                value = json.load(stream)
+            with open(path, "w", encoding="utf-8") as stream:
+                json.dump(value, stream, indent=7)
+        self.compile("moved")
+        status, text = self.run_script("--base", "HEAD", "--fail-if", "coverage", "plans/moved")
+        self.assertEqual(1, status)
+        self.assertIn("### plans/toy\n\n**removed plan**", text)
 
 
 class WorkflowTest(unittest.TestCase):
