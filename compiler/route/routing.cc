@@ -81,8 +81,11 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   RankSetFactsTable facts(topology, ports, transfers.rank_sets);
   Demands demands;
   if (!FindDemands(table, transfers, topology, ports, &facts, diags, &demands)) return false;
+  out->witnesses = FindWitnesses(transfers, topology, &facts);
+  const int64_t bound_ns = out->witnesses.empty() ? 0 : WitnessNs(out->witnesses[0]);
   std::vector<DraftStream> drafts;
-  const StreamInputs stream_inputs{&transfers, &topology, &ports, &cuts, &demands, &facts};
+  const StreamInputs stream_inputs{&transfers, &topology, &ports,          &cuts,
+                                   &demands,   &facts,    bound_ns * 1000};
   if (!BuildStreams(table, stream_inputs, diags, &drafts)) return false;
   AddCarriers(stream_inputs, options.pool, &drafts);
   RouteOptions chosen = options;
@@ -96,7 +99,6 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   out->streams = PutTogether(drafts, std::move(trees));
   AssignSources(tree_inputs, cuts, &out->streams, &sent);
   out->loads = NicLoads(topology, ports, out->streams, sent);
-  out->witnesses = FindWitnesses(transfers, topology, &facts);
   return true;
 }
 

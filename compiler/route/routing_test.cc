@@ -359,6 +359,46 @@ TEST_CASE("a carrier lands what its own domain needs") {
   CHECK(delivered == std::map<DomainId, int64_t>{{0, bytes}, {1, bytes}});
 }
 
+TEST_CASE("ranks that hold and need nothing land what keeps their neighbours' NICs busy, excluded ones apart") {
+  Job job;
+  job.AddDomain(1, 8 * kRate);
+  job.AddDomain(8, kRate);
+  job.AddDomain(1, 8 * kRate);
+  const int64_t bytes = int64_t{64} << 20;
+  job.AddClass({0}, {1}, {bytes});
+  const auto received = [&](NicId nic) {
+    return static_cast<double>(Route(job).loads[nic].receive_bytes) / static_cast<double>(bytes);
+  };
+  for (NicId nic = 1; nic < 9; ++nic) CHECK(received(nic) == doctest::Approx(1. / 8).epsilon(0.02));
+  job.site(2).excluded = true;
+  std::erase(job.topology.domains[1].nics, NicId{2});  // as BuildTopology does
+  CHECK(received(2) == 0);
+  CHECK(received(3) == doctest::Approx(1. / 7).epsilon(0.02));
+  job.topology.nics[0].bytes_per_s = kRate;  // the source alone takes as long as the needer's NIC
+  CHECK(received(1) == 1);
+  job.site(1).nics.clear();
+  CHECK(received(3) > 0);
+}
+
+TEST_CASE("ranks that hold or need something land for others before those that do neither") {
+  Job job;
+  job.AddDomain(1, 8 * kRate);
+  job.AddDomain(4, kRate);
+  job.AddDomain(4, kRate);
+  const int64_t bytes = int64_t{64} << 20;
+  job.AddClass({0}, {1}, {2 * bytes});
+  job.AddClass({0}, {5, 6, 7, 8}, {8 * bytes});
+  job.AddClass({2}, {5}, {1});
+  // All NICs of the second domain take as long as that of rank 1 ...
+  const Routing routing = Route(job);
+  CHECK(routing.loads[2].receive_bytes == 0);
+  CHECK(routing.loads[3].receive_bytes + routing.loads[4].receive_bytes == 0);
+  job.AddClass({0}, {1}, {2 * bytes});  // ... and now as long as those of ranks 1 and 2.
+  const Routing more = Route(job);
+  CHECK(more.loads[2].receive_bytes > bytes);
+  CHECK(more.loads[3].receive_bytes + more.loads[4].receive_bytes == 0);
+}
+
 TEST_CASE("errors name the tensor and the ranks") {
   std::string text;
   {

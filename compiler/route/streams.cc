@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <set>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -32,6 +33,12 @@ constexpr size_t kMostSpreadWork = size_t{1} << 24;
 // Landers that are busier than the least possible by this part, and a round's cost, are relieved.
 constexpr int64_t kWorthWidening = 200;
 
+// Which ranks of a domain may land bytes for its needers, besides these.
+enum class Width : uint8_t {
+  kParticipants,  // that hold or need something
+  kAll,           // and for each outlet that none of these uses one that does not
+};
+
 class StreamBuilder {
  public:
   StreamBuilder(const LogicalTable& table, const StreamInputs& inputs, Diagnostics* diags,
@@ -45,13 +52,17 @@ class StreamBuilder {
   RankList UsableLanders(ClassId cls, DomainId domain);
   bool ReportCutOff();
   uint32_t StreamOf(const std::vector<DomainId>& domains, RankList landers, bool local);
-  RankList LandersOf(DomainId domain) const;
+  RankList LandersOf(DomainId domain, Width width) const;
+  bool HasIdle(const RankList& ranks) const {
+    return std::any_of(ranks.begin(), ranks.end(),
+                       [&](Rank rank) { return !participates_[in_.ports->site(rank)]; });
+  }
   void AddCandidates(const std::vector<DomainId>& domains, const std::vector<RankList>& landers,
                      Group* group);
   Group MakeNetworkGroup(ClassId cls);
   int64_t LeastLevel() const;
-  bool Widen(int64_t limit_ps, Group* group);
-  bool WidenOverloaded();
+  bool Widen(Width width, int64_t limit_ps, Group* group);
+  bool WidenOverloaded(Width width);
   RankList LocalLanders(const LocalDemand& demand);
   void AddNetworkGroups();
   void AddLocalGroups();
@@ -76,7 +87,6 @@ class StreamBuilder {
   std::map<DomainId, std::vector<ClassId>> cut_off_;  // domains without NICs, what they need
 };
 
-// A plan has entries only for ranks that hold or need something.
 void StreamBuilder::FindParticipants() {
   participates_.assign(in_.topology->sites.size(), false);
   std::vector<bool> seen(in_.transfers->rank_sets.count(), false);
@@ -91,25 +101,32 @@ void StreamBuilder::FindParticipants() {
   }
 }
 
-// Ranks of a domain that can land anything.
-RankList StreamBuilder::LandersOf(DomainId domain) const {
+RankList StreamBuilder::LandersOf(DomainId domain, Width width) const {
   RankList landers;
-  for (const Rank rank : in_.topology->domains[domain].ranks) {
-    const SiteId site = in_.ports->site(rank);
-    if (participates_[site] && in_.ports->outlet_of_site(site) != kNone) landers.push_back(rank);
+  std::set<OutletId> used;
+  for (const bool participants : {true, false}) {
+    if (!participants && width == Width::kParticipants) break;
+    for (const Rank rank : in_.topology->domains[domain].ranks) {
+      const SiteId site = in_.ports->site(rank);
+      const OutletId outlet = in_.ports->outlet_of_site(site);
+      if (outlet == kNone || participates_[site] != participants) continue;
+      if (used.insert(outlet).second || participants) landers.push_back(rank);
+    }
   }
+  std::sort(landers.begin(), landers.end());
   return landers;
 }
 
-// Needers with a NIC; where there is none, any rank of the domain that has one: needers then copy
-// from it.
+// Needers with a NIC; where there is none, others of the domain that have one: needers then copy from
+// these.
 RankList StreamBuilder::UsableLanders(ClassId cls, DomainId domain) {
   const RankSetFacts& needers = (*in_.facts)[in_.transfers->classes[cls].needers];
   RankList usable;
   for (const Rank rank : needers.all.RanksOf(needers.all.Find(domain))) {
     if (in_.ports->outlet_of_rank(rank) != kNone) usable.push_back(rank);
   }
-  if (usable.empty()) usable = LandersOf(domain);
+  if (usable.empty()) usable = LandersOf(domain, Width::kParticipants);
+  if (usable.empty()) usable = LandersOf(domain, Width::kAll);
   if (usable.empty()) cut_off_[domain].push_back(cls);
   return usable;
 }
@@ -339,9 +356,9 @@ int64_t StreamBuilder::LeastLevel() const {
   return level;
 }
 
-// Where a group's landers are busier than the limit, lets all ranks of their domain land its bytes;
-// needers then copy from them. Returns whether there are new candidates.
-bool StreamBuilder::Widen(int64_t limit_ps, Group* group) {
+// Where a group's landers are busier than the limit, lets others of their domain land its bytes; needers
+// then copy from them. Returns whether there are new candidates.
+bool StreamBuilder::Widen(Width width, int64_t limit_ps, Group* group) {
   const std::vector<DomainId> domains = out_[group->streams[0]].domains;
   std::vector<RankList> landers;
   bool widens = false;
@@ -355,7 +372,8 @@ bool StreamBuilder::Widen(int64_t limit_ps, Group* group) {
     }
     if (busy) {
       const size_t needers = ranks.size();
-      ranks = LandersOf(domains[d]);
+      RankList more = LandersOf(domains[d], width);
+      if (width == Width::kParticipants || HasIdle(more)) ranks = std::move(more);
       widens = widens || ranks.size() > needers;
     }
     landers.push_back(std::move(ranks));
@@ -367,11 +385,12 @@ bool StreamBuilder::Widen(int64_t limit_ps, Group* group) {
 }
 
 // Needers land their own bytes as long as that keeps no NIC much longer than the least possible.
-bool StreamBuilder::WidenOverloaded() {
-  const int64_t least_ps = LeastLevel();
+// Ranks with nothing else to do are asked for it only where that is longer than the job takes, too.
+bool StreamBuilder::WidenOverloaded(Width width) {
+  const int64_t least_ps = std::max(LeastLevel(), width == Width::kAll ? in_.bound_ps : 0);
   const int64_t limit_ps = least_ps + std::max(least_ps / kWorthWidening, kRoundOverheadNs * 1000);
   bool widened = false;
-  for (Group& group : groups_) widened |= Widen(limit_ps, &group);
+  for (Group& group : groups_) widened |= Widen(width, limit_ps, &group);
   return widened;
 }
 
@@ -421,7 +440,9 @@ bool StreamBuilder::Run() {
   AddNetworkGroups();
   if (!ReportCutOff()) return false;
   Balance();
-  if (WidenOverloaded()) Balance();
+  for (const Width width : {Width::kParticipants, Width::kAll}) {
+    if (WidenOverloaded(width)) Balance();
+  }
   const size_t network_groups = groups_.size();
   AddLocalGroups();
   for (size_t i = 0; i < groups_.size(); ++i) {

@@ -50,6 +50,7 @@ struct StreamInputs {
   const ClassCuts* cuts = nullptr;
   const Demands* demands = nullptr;
   RankSetFactsTable* facts = nullptr;
+  int64_t bound_ps = 0;  // no schedule takes less
 };
 
 // Network streams first, then local ones. Reports no-nic (nobody in a domain can receive).

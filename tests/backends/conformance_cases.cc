@@ -190,6 +190,21 @@ Job CarriedJob(const std::vector<uint32_t>& needers, const std::string& nic_of_h
   return job;
 }
 
+// Rank 4 alone needs something of its domain, and has a slow NIC or none; ranks 8 to 11 need it, too.
+Job LandedJob(const std::string& nic_of_needer) {
+  Job job = MakeMeshJob({"landed",
+                         {256, 1024},
+                         2,
+                         {{4}, {"S(0)"}, RanksFrom(0, 4)},
+                         {{5}, {"R"}, {4, 8, 9, 10, 11}}},
+                        4);
+  std::vector<std::vector<std::string>> nics(4, std::vector<std::string>(4, "0.01"));
+  nics[1][0] = nic_of_needer;
+  job.topo = DomainTopology(nics);
+  job.slice_bytes = 16384;
+  return job;
+}
+
 // One tensor of each rank 0 to 4 for the rank five further on, so large that none of these can send more,
 // but rank 0, which also holds what 1 to 4 all need. Rank 10 holds and needs nothing.
 Job RelayedJob() {
@@ -222,6 +237,11 @@ Job RelayedJob() {
 
 std::vector<ConformanceCase> RelayedCases() { return {{"over an idle rank", RelayedJob}}; }
 
+std::vector<ConformanceCase> LandedCases() {
+  return {{"on NICs of idle ranks", [] { return LandedJob("0.01"); }},
+          {"for a rank without a NIC", [] { return LandedJob(""); }}};
+}
+
 std::vector<ConformanceCase> CarriedCases() {
   return {{"other NICs of the holder's domain", [] { return CarriedJob(RanksFrom(4, 12), "0.01"); }},
           {"a holder without a NIC", [] { return CarriedJob(RanksFrom(4, 12), ""); }},
@@ -248,6 +268,7 @@ std::vector<ConformanceGroup> ConformanceSuite() {
   suite.push_back(std::move(rounds));
   suite.push_back({"carried", CarriedCases()});
   suite.push_back({"relayed", RelayedCases()});
+  suite.push_back({"landed", LandedCases()});
   suite.push_back({"models", {{"Qwen3-235B", SmallQwen3}, {"DeepSeek-V3", SmallDeepSeek}}});
   ConformanceGroup random{"random", {}};
   for (uint64_t seed = kFirstSeed; seed < kFirstSeed + kRandomJobs; ++seed) {

@@ -26,9 +26,10 @@ struct ConformanceGroup {
 };
 
 // Of the suite: ranks pass on what they neither hold nor need; ranks 1 to 3 what rank 0 hands to them
-// in their domain, rank 10 what comes over the network.
+// in their domain, rank 10 what comes over the network; ranks 5 to 7 land what rank 4 copies from them.
 std::vector<ConformanceCase> CarriedCases();
 std::vector<ConformanceCase> RelayedCases();
+std::vector<ConformanceCase> LandedCases();
 
 // Reads tests/data from the working folder. A file that is missing leaves its group empty.
 std::vector<ConformanceGroup> ConformanceSuite();

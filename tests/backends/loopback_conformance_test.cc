@@ -61,5 +61,18 @@ TEST_CASE("what is called relayed is") {
   }
 }
 
+TEST_CASE("what is called landed is") {
+  for (const ConformanceCase& one : LandedCases()) {
+    CAPTURE(one.name);
+    LoadedPlan loaded;
+    REQUIRE(CompileJob(one.make(), &loaded) == "");
+    const std::vector<uint32_t>& members = loaded.plan.tree_members;
+    for (uint32_t rank = 5; rank < 8; ++rank) {
+      CHECK(std::count(members.begin(), members.end(), rank) > 0);
+      for (const RankList& set : loaded.plan.rank_sets) CHECK_FALSE(Contains(set, rank));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace reshard
