@@ -24,6 +24,10 @@ class Table {
          << std::endl;
     ++(ok ? totals_.passed : totals_.failed);
   }
+  void Skip(const std::string& name, const std::string& why) {
+    out_ << std::left << std::setw(kNameWidth) << name << "skipped " << why << std::endl;
+    ++totals_.skipped;
+  }
   const GpuCheckTotals& totals() const { return totals_; }
 
  private:
@@ -56,14 +60,28 @@ void CheckAllKernels(const GpuCheckSpec& spec, Table* table) {
   }
 }
 
+bool NcclConnects(const GpuCheckSpec& spec, uint64_t rank_count) {
+  if (spec.library == nullptr) return false;
+  if (rank_count <= spec.gpu_count) return true;
+  return spec.several_ranks_per_gpu &&
+         rank_count <= uint64_t{spec.gpu_count} * spec.max_waiting_ranks_per_gpu;
+}
+
 void CheckPlan(const GpuCheckSpec& spec, const NamedPlan& named, DomainPath path, Table* table) {
-  const std::string name = "plan " + named.name + ", " + std::to_string(named.plan->ranks.size()) +
-                           " ranks, " + (path == DomainPath::kDirect ? "direct" : "NCCL");
+  const size_t rank_count = named.plan->ranks.size();
+  const bool nccl = NcclConnects(spec, rank_count);
+  const std::string name = "plan " + named.name + ", " + std::to_string(rank_count) + " ranks, " +
+                           (path == DomainPath::kDirect ? "direct" : "NCCL");
+  if (!nccl && path == DomainPath::kDirect && rank_count > spec.max_waiting_ranks_per_gpu) {
+    return table->Skip(name, "its ranks wait for each other on the device, which " +
+                                 std::to_string(spec.max_waiting_ranks_per_gpu) + " can do on one");
+  }
   PlanRunSpec run;
-  run.open_gpu = spec.open_gpu;
   run.library = spec.library;
   run.path = path;
-  if (run.library == nullptr) {
+  const uint32_t used = nccl ? spec.gpu_count : 1;
+  run.open_gpu = [&spec, used](uint32_t rank) { return spec.open_gpu(rank % used); };
+  if (!nccl) {
     StatusOr<std::shared_ptr<GpuRuntime>> gpu = spec.open_gpu(0);
     if (!gpu.ok()) return table->Add(name, false, gpu.status().ToString());
     run.library = MakeLocalNccl(*std::move(gpu));
@@ -80,7 +98,7 @@ void CheckPlan(const GpuCheckSpec& spec, const NamedPlan& named, DomainPath path
   details << result->compared_bytes << " bytes compared, " << std::fixed << std::setprecision(2)
           << seconds * 1e3 << " ms, "
           << Rate(seconds > 0 ? static_cast<double>(result->delivered_bytes) / seconds / 1e9 : 0)
-          << " GB/s delivered";
+          << " GB/s delivered" << (nccl ? "" : ", copies in place of NCCL");
   table->Add(name, true, details.str());
 }
 

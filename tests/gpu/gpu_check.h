@@ -21,17 +21,25 @@ struct NamedPlan {
 };
 
 struct GpuCheckSpec {
-  // The device for a rank; those of a device share its runtime or not, as the caller likes.
-  std::function<StatusOr<std::shared_ptr<GpuRuntime>>(uint32_t rank)> open_gpu;
-  // Null: copies on the device of rank 0 stand in for NCCL.
+  // Device `number` of gpu_count; each call opens it anew or not, as the caller likes.
+  std::function<StatusOr<std::shared_ptr<GpuRuntime>>(uint32_t number)> open_gpu;
+  uint32_t gpu_count = 1;
+  // Null: copies on the first device stand in for NCCL, and all ranks are there. So they are for a
+  // plan of more ranks than there are devices, unless the library can put several on one.
   std::shared_ptr<NcclLibrary> library;
+  bool several_ranks_per_gpu = false;
   std::vector<NamedPlan> plans;
   int64_t kernel_bytes = int64_t{256} * 1024 * 1024;  // moved per kernel case
+  // Where ranks wait for each other on the device, as NCCL and the direct path do, each of their
+  // streams (up to five a rank) needs a hardware queue of its own, or a wait can stand before what
+  // would end it. A device has 32.
+  uint32_t max_waiting_ranks_per_gpu = 6;
 };
 
 struct GpuCheckTotals {
   int passed = 0;
   int failed = 0;
+  int skipped = 0;
 };
 
 // One table on `out`: a line per kernel case, and per plan and path inside a domain.

@@ -32,13 +32,49 @@ TEST_CASE("all checks pass, with NCCL and with copies in its place, and give eve
     HostMachine machine;
     GpuCheckSpec spec = SpecOn(&machine);
     if (nccl) spec.library = std::make_shared<HostNccl>();
+    spec.gpu_count = 8;
+    spec.max_waiting_ranks_per_gpu = 8;
     std::ostringstream out;
     const GpuCheckTotals totals = RunGpuCheck(spec, out);
     INFO(out.str());
     CHECK(totals.failed == 0);
+    CHECK(totals.skipped == 0);
     CHECK(totals.passed == 8 + 2 * static_cast<int>(spec.plans.size()));
+    CHECK((out.str().find("copies in place of NCCL") == std::string::npos) == nccl);
     CHECK(machine.blocks_in_use() == 0);
   }
+}
+
+// Lines of a check of the toy plan, six ranks, with a library.
+std::string ToyLines(uint32_t gpu_count, bool several_ranks_per_gpu, uint32_t max_waiting) {
+  HostMachine machine;
+  GpuCheckSpec spec = SpecOn(&machine);
+  spec.plans = {{"toy", std::make_shared<Plan>(testing::ToyPlan())}};
+  spec.library = std::make_shared<HostNccl>();
+  spec.gpu_count = gpu_count;
+  spec.several_ranks_per_gpu = several_ranks_per_gpu;
+  spec.max_waiting_ranks_per_gpu = max_waiting;
+  std::ostringstream out;
+  const GpuCheckTotals totals = RunGpuCheck(spec, out);
+  CHECK(totals.failed == 0);
+  CHECK(totals.passed + totals.skipped == 8 + 2);
+  return out.str();
+}
+
+TEST_CASE("NCCL connects what it can: a rank for each device, several of them where it may") {
+  const std::string copies = ", copies in place of NCCL";
+  CHECK(ToyLines(6, false, 6).find(copies) == std::string::npos);
+  CHECK(ToyLines(5, false, 6).find(copies) != std::string::npos);
+  CHECK(ToyLines(3, true, 2).find(copies) == std::string::npos);
+  CHECK(ToyLines(3, true, 1).find(copies) != std::string::npos);
+}
+
+TEST_CASE("more ranks than can wait for each other on one device are skipped, by name") {
+  const std::string skipped = "plan toy, 6 ranks, direct                   skipped ";
+  CHECK(ToyLines(1, true, 6).find(skipped) == std::string::npos);
+  CHECK(ToyLines(1, true, 5).find(skipped) != std::string::npos);
+  CHECK(ToyLines(5, false, 5).find(skipped) != std::string::npos);
+  CHECK(ToyLines(6, false, 5).find(skipped) == std::string::npos);
 }
 
 TEST_CASE("a plan that leaves bytes out fails, by the name of the param") {

@@ -1,5 +1,4 @@
 // The program of tools/gpu-check.
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
@@ -71,29 +70,21 @@ StatusOr<NamedPlan> Load(const std::string& path) {
   return NamedPlan{NameOf(path), std::make_shared<Plan>(std::move(loaded->plan))};
 }
 
-// What stands between the ranks, and why.
-std::shared_ptr<NcclLibrary> ChooseLibrary(const Arguments& arguments, size_t gpu_count,
-                                           size_t rank_count, std::string* text) {
+// What stands between the ranks: fills `spec` and says it.
+std::string ChooseLibrary(const Arguments& arguments, GpuCheckSpec* spec) {
   StatusOr<std::shared_ptr<NcclLibrary>> library = OpenNccl(arguments.nccl);
   if (!library.ok()) {
-    *text = "copies on the device in place of NCCL: " + library.status().message();
-    return nullptr;
+    return "copies on the device in place of NCCL: " + library.status().message();
   }
-  const int32_t version = (*library)->version();
-  const std::string name = "NCCL " + std::to_string(version / 10000) + "." +
-                           std::to_string(version % 10000 / 100) + "." +
-                           std::to_string(version % 100);
+  spec->library = *std::move(library);
+  const int32_t version = spec->library->version();
   const char* const enabled = std::getenv(kManyRanksVariable);
-  const bool many =
+  spec->several_ranks_per_gpu =
       version >= kManyRanksVersion && enabled != nullptr && std::strcmp(enabled, "1") == 0;
-  if (gpu_count < rank_count && !many) {
-    *text = "copies on the device in place of NCCL: " + std::to_string(gpu_count) +
-            " GPUs for up to " + std::to_string(rank_count) + " ranks, and " + name +
-            " puts only one on each (2.30 can do more)";
-    return nullptr;
-  }
-  *text = name + (gpu_count < rank_count ? ", several ranks per GPU" : "");
-  return *std::move(library);
+  return "NCCL " + std::to_string(version / 10000) + "." + std::to_string(version % 10000 / 100) +
+         "." + std::to_string(version % 100) +
+         (spec->several_ranks_per_gpu ? ", several ranks per GPU"
+                                      : ", one rank per GPU (2.30 can do more)");
 }
 
 }  // namespace
@@ -109,24 +100,21 @@ int main(int argc, char** argv) {
   if (gpus->empty()) return CannotJudge("no GPU");
   if (arguments.can_run) return kAllPassed;
   GpuCheckSpec spec;
-  size_t most_ranks = 0;
   for (const std::string& path : arguments.plans) {
     StatusOr<NamedPlan> plan = Load(path);
     if (!plan.ok()) {
       std::cerr << "gpu-check: error: " << plan.status() << "\n";
       return kCannotJudge;
     }
-    most_ranks = std::max(most_ranks, plan->plan->ranks.size());
     spec.plans.push_back(*std::move(plan));
   }
-  std::string between;
-  spec.library = ChooseLibrary(arguments, gpus->size(), most_ranks, &between);
-  // Without NCCL everything is on the first device.
-  const uint32_t used = spec.library == nullptr ? 1 : static_cast<uint32_t>(gpus->size());
-  spec.open_gpu = [used](uint32_t rank) { return OpenGpu(static_cast<int32_t>(rank % used)); };
-  std::cout << used << " of " << gpus->size() << " GPUs (" << gpus->front() << "); " << between
-            << "\n\n";
+  const std::string between = ChooseLibrary(arguments, &spec);
+  spec.gpu_count = static_cast<uint32_t>(gpus->size());
+  spec.open_gpu = [](uint32_t number) { return OpenGpu(static_cast<int32_t>(number)); };
+  std::cout << gpus->size() << " GPUs (" << gpus->front() << "); " << between << "\n\n";
   const GpuCheckTotals totals = RunGpuCheck(spec, std::cout);
-  std::cout << "\n" << totals.passed << " passed, " << totals.failed << " failed, 0 skipped\n";
+  std::cout << "\n"
+            << totals.passed << " passed, " << totals.failed << " failed, " << totals.skipped
+            << " skipped\n";
   return totals.failed == 0 ? kAllPassed : kSomeFailed;
 }
