@@ -219,8 +219,8 @@ class RankExecutor:
         return generation.value
 
     def abort(self, reason: str = "") -> None:
-        """From any thread: the execution ends with an error on all ranks. A rank that runs none may
-        tell other processes only in its next execution, which fails; until then they wait for it."""
+        """From any thread: the execution ends with an error on all ranks. A rank that runs none tells
+        the others, too; with NCCL, and MPI without threads, only by its next execution, which fails."""
         self._call("reshard_executor_abort", reason.encode())
 
     @property

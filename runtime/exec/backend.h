@@ -79,8 +79,11 @@ class RankTransport {
     return Status();
   }
 
-  // Tells every rank to stop waiting; their calls return an error that names this rank.
+  // Tells every rank to stop waiting; their calls return an error that names this rank. From any
+  // thread; a transport that only one thread may use does so at its next call.
   virtual void Abort(const Status& reason) = 0;
+  // Such a call, without any other purpose: tells of an Abort that has not been told.
+  virtual void TellAbort() {}
 };
 
 // What an engine is made for. Everything outlives the engine.

@@ -40,6 +40,9 @@ class ExecutionEngine {
 
   // Ends waits of this and all other ranks with an error. From any thread.
   virtual void Abort(const Status& reason) = 0;
+  // After an Abort, while nothing executes and nobody else uses the backend: tells the others,
+  // where Abort could not.
+  virtual void TellAbort() {}
 
   // Bytes of a param, for the content check.
   virtual Status CopyToHost(const uint8_t* from, std::span<uint8_t> to) = 0;

@@ -91,6 +91,27 @@ StatusOr<std::unique_ptr<Executor>> Executor::Create(std::shared_ptr<const Share
       new Executor(std::move(plan), rank, std::move(backend), std::move(options)));
 }
 
+class Executor::CallerUsesBackend {
+ public:
+  explicit CallerUsesBackend(Executor* executor) : executor_(*executor) {
+    std::unique_lock lock(executor_.mutex_);
+    executor_.changed_.wait(lock, [&] { return !executor_.worker_tells_abort_; });
+    executor_.caller_uses_backend_ = true;
+  }
+  ~CallerUsesBackend() {
+    {
+      const std::lock_guard lock(executor_.mutex_);
+      executor_.caller_uses_backend_ = false;
+    }
+    executor_.changed_.notify_all();
+  }
+  CallerUsesBackend(const CallerUsesBackend&) = delete;
+  CallerUsesBackend& operator=(const CallerUsesBackend&) = delete;
+
+ private:
+  Executor& executor_;
+};
+
 Executor::~Executor() {
   if (running_) Abort("its executor was destroyed while an execution ran");
   if (worker_.joinable()) {
@@ -143,6 +164,7 @@ Status Executor::Prepare(std::chrono::nanoseconds timeout) {
   if (!backend_->Claim(this)) {
     return WrongOrder("the backend serves another executor: destroy that one first");
   }
+  const CallerUsesBackend use(this);
   ready_ = false;  // what this rank had agreed on before, another one may no longer have
   const Deadline deadline = DeadlineIn(timeout);
   std::unique_ptr<PreparedProgram> program;
@@ -213,7 +235,19 @@ Status Executor::Start(void* stream, uint64_t generation) {
 void Executor::Work() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    changed_.wait(lock, [&] { return order_ == Order::kRun || order_ == Order::kQuit; });
+    const auto can_tell = [&] { return has_untold_abort_ && !caller_uses_backend_; };
+    changed_.wait(lock,
+                  [&] { return order_ == Order::kRun || order_ == Order::kQuit || can_tell(); });
+    if (can_tell()) {
+      has_untold_abort_ = false;
+      worker_tells_abort_ = true;
+      lock.unlock();
+      engine_->TellAbort();
+      lock.lock();
+      worker_tells_abort_ = false;
+      changed_.notify_all();
+      continue;
+    }
     if (order_ == Order::kQuit) return;
     lock.unlock();
     Status result = RunOnce();
@@ -236,7 +270,11 @@ Status Executor::RunOnce() {
   spec.engine = engine_.get();
   spec.control = backend_->control();
   spec.ranks_of_members = ranks_of_members_;
-  return CheckContent(spec, DeadlineIn(options_.wait_timeout));
+  const Status checked = CheckContent(spec, DeadlineIn(options_.wait_timeout));
+  if (checked.code() != StatusCode::kTimeout) return checked;
+  return Status(checked.code(),
+                "all of generation " + std::to_string(started_generation_) +
+                    " has come, but its content was not compared: " + checked.message());
 }
 
 StatusOr<bool> Executor::Wait(std::chrono::nanoseconds timeout) {
@@ -273,7 +311,9 @@ StatusOr<uint64_t> Executor::Commit(std::chrono::nanoseconds timeout) {
   std::array<uint8_t, sizeof(Holding)> said{};
   std::memcpy(said.data(), &mine, sizeof(mine));
   std::vector<uint8_t> all(members.size() * sizeof(Holding));
-  RESHARD_RETURN_IF_ERROR(backend_->control()->AllGather(members, said, all, DeadlineIn(timeout)));
+  const CallerUsesBackend use(this);
+  const Status gathered = backend_->control()->AllGather(members, said, all, DeadlineIn(timeout));
+  if (!gathered.ok()) return ExplainSilence(gathered);
   std::vector<Holding> holdings(members.size());
   std::memcpy(holdings.data(), all.data(), all.size());
   std::vector<uint32_t> ranks;
@@ -296,7 +336,13 @@ std::vector<uint32_t> Executor::ReplicaMembers() const {
 
 void Executor::Abort(const std::string& reason) {
   ExecutionEngine* const engine = abortable_.load(std::memory_order_acquire);
-  if (engine != nullptr) engine->Abort(Status(StatusCode::kAborted, reason));
+  if (engine == nullptr) return;
+  engine->Abort(Status(StatusCode::kAborted, reason));
+  {
+    const std::lock_guard lock(mutex_);
+    has_untold_abort_ = true;
+  }
+  changed_.notify_all();
 }
 
 std::vector<bool> Executor::CompleteParams() const {
@@ -341,9 +387,25 @@ Status Executor::Explain(const Status& status) const {
     if (param.rounds_until_complete <= record_.rounds_copied()) continue;
     if (incomplete++ == 0) text += "; " + FamilyText(param.family, param.instance);
   }
+  const bool over = record_.rounds_moved() >= program_->rounds.size();
+  if (incomplete == 0 && over) text += "; this rank's own part is complete";
   if (incomplete == 1) text += " is incomplete";
   if (incomplete > 1) text += " and " + std::to_string(incomplete - 1) + " more are incomplete";
   return Status(status.code(), status.message() + text);
+}
+
+// Adds what this rank knows when others do not answer in its commit.
+Status Executor::ExplainSilence(const Status& status) const {
+  const std::string generation = "generation " + std::to_string(started_generation_);
+  std::string text = status.message();
+  if (!executed_) {
+    text += "; this rank holds none since its params were bound";
+  } else if (complete_generation_ == started_generation_) {
+    text += "; this rank's own part of " + generation + " is complete, that of the others unknown";
+  } else {
+    text += "; this rank did not complete " + generation + ": " + failure_.message();
+  }
+  return Status(status.code(), std::move(text));
 }
 
 }  // namespace reshard

@@ -83,7 +83,9 @@ class Executor {
   // another, or none: after a failure, or in buffers bound since.
   StatusOr<uint64_t> Commit(std::chrono::nanoseconds timeout);
 
-  // From any thread: ends the execution on all ranks with an error.
+  // From any thread: ends the execution that runs, or the next one, on all ranks with an error. The
+  // others are told at once where executions run on a thread of the executor; else by this rank's
+  // next call.
   void Abort(const std::string& reason);
 
   uint32_t rank() const { return rank_; }
@@ -108,9 +110,12 @@ class Executor {
   Status Connect(std::unique_ptr<PreparedProgram> program, Deadline deadline);
   void Work();
   Status RunOnce();
+  // While the caller's thread uses the backend, the worker does not. Waits until that is so.
+  class CallerUsesBackend;
   void ForgetGeneration();
   std::string SentText() const;
   Status Explain(const Status& status) const;
+  Status ExplainSilence(const Status& status) const;
   std::string FamilyText(uint32_t family, int64_t instance) const;
   std::vector<uint32_t> ReplicaMembers() const;
 
@@ -135,8 +140,11 @@ class Executor {
   enum class Order : uint8_t { kIdle, kRun, kDone, kQuit };
   std::mutex mutex_;
   std::condition_variable changed_;
-  Order order_ = Order::kIdle;  // guarded by mutex_
-  Status result_;               // of the execution; the worker's while order_ is kRun
+  Order order_ = Order::kIdle;        // guarded by mutex_
+  Status result_;                     // of the execution; the worker's while order_ is kRun
+  bool has_untold_abort_ = false;     // guarded by mutex_
+  bool worker_tells_abort_ = false;   // guarded by mutex_: it uses the backend
+  bool caller_uses_backend_ = false;  // guarded by mutex_
   std::thread worker_;
 };
 

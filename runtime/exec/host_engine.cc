@@ -22,6 +22,7 @@ class HostEngine final : public ExecutionEngine {
   Status Begin(void* stream) override;
   Status Execute(const ExecuteOptions& options, ExecutionRecord* record) override;
   void Abort(const Status& reason) override { transport_->Abort(reason); }
+  void TellAbort() override { transport_->TellAbort(); }
   Status CopyToHost(const uint8_t* from, std::span<uint8_t> to) override {
     std::copy_n(from, to.size(), to.begin());
     return Status();

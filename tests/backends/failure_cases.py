@@ -64,12 +64,14 @@ class FailureCases:
         if saw["result"] == "ok":
             self.assertEqual(state["complete_count"], state["destination_count"], saw)
             self.assertEqual(state["complete_generation"], 2)
+            self.assertIn("; this rank's own part of generation 2 is complete, ", saw["commit_text"])
             return
         self.assertIn(saw["result"], ("timeout", "aborted", self.killed_result), saw)
         self.assertEqual(saw["again"], saw["result"])
         self.assertEqual(state["complete_generation"], 1)
         self.assertRegex(saw["text"], r"round \d+ of execution 1: ", saw)
         self.assertRegex(saw["text"], r"\brank %d\b" % victim, saw)
+        self.assertIn("; this rank did not complete generation 2: " + saw["text"], saw["commit_text"])
         if state["complete_count"] < state["destination_count"]:
             self.assertRegex(saw["text"], r"'layers\.\d+\.w' (is|and \d+ more are) incomplete")
 

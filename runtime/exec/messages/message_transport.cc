@@ -61,6 +61,7 @@ class MessageTransport final : public RankTransport {
   Status AwaitReads(uint32_t reader, uint64_t step, Deadline deadline) override;
   Status FinishExecution(Deadline deadline) override;
   void Abort(const Status& reason) override;
+  void TellAbort() override;
 
  private:
   struct Credit {
@@ -524,14 +525,16 @@ Status MessageTransport::FinishExecution(Deadline deadline) {
   return Await(
       last_step_, deadline, nullptr,
       [&] {
-        const StatusOr<bool> sent = notices_->AllSent();
-        return sent.ok() && *sent && sends_->idle();
+        const StatusOr<int> unsent = notices_->FirstUnsent();
+        return unsent.ok() && *unsent < 0 && sends_->idle();
       },
       [&]() -> Awaited {
         const OutgoingMessage* const push = sends_->FirstUnsent(kPushTag, UINT64_MAX);
         if (push != nullptr)
           return {push->member, " did not take what landed for it in step ", true};
-        return {own_member_, " has not sent all its notices in step "};
+        const StatusOr<int> unsent = notices_->FirstUnsent();
+        return {unsent.ok() && *unsent >= 0 ? *unsent : own_member_,
+                " did not take all credits and signals of this rank up to step ", true};
       });
 }
 
@@ -549,8 +552,8 @@ void MessageTransport::SpreadAbort(int failed, const Status& reason, int except)
   const Clock::time_point end = Clock::now() + kAbortLinger;
   IdleWait idle;
   while (Clock::now() < end && port_.Progress().ok()) {
-    const StatusOr<bool> sent = notices_->AllSent();
-    if (!sent.ok() || *sent) return;
+    const StatusOr<int> unsent = notices_->FirstUnsent();
+    if (!unsent.ok() || *unsent < 0) return;
     idle.Pause();
   }
 }
@@ -574,9 +577,11 @@ void MessageTransport::Abort(const Status& reason) {
     has_foreign_abort_.store(true, std::memory_order_release);
   }
   // The thread that uses the port tells the others; if it is another one, at its next call.
-  if (caller_.load(std::memory_order_relaxed) == std::this_thread::get_id() && failure_.ok()) {
-    TakeForeignAbort();
-  }
+  if (caller_.load(std::memory_order_relaxed) == std::this_thread::get_id()) TellAbort();
+}
+
+void MessageTransport::TellAbort() {
+  if (failure_.ok() && has_foreign_abort_.load(std::memory_order_acquire)) TakeForeignAbort();
 }
 
 }  // namespace

@@ -75,24 +75,24 @@ StatusOr<const Notice*> Notices::Next(int* sender) {
   }
 }
 
-StatusOr<bool> Notices::AllSent() {
+StatusOr<int> Notices::FirstUnsent() {
   for (const std::unique_ptr<Sending>& sending : sends_) {
     const StatusOr<bool> sent = port_.Test(&sending->request);
     if (!sent.ok()) return sent.status();
-    if (!*sent && !port_.LostForSends(sending->member)) return false;
+    if (!*sent && !port_.LostForSends(sending->member)) return sending->member;
   }
-  return true;
+  return -1;
 }
 
 bool Notices::Abandon() {
   // A receive that nothing comes for is no reason to keep the buffers.
   for (MessageRequest& receive : receives_) (void)port_.Abandon(&receive);
-  const StatusOr<bool> sent = AllSent();
+  const StatusOr<int> unsent = FirstUnsent();
   bool in_use = false;
   for (const std::unique_ptr<Sending>& sending : sends_) {
     in_use = port_.Abandon(&sending->request) || in_use;
   }
-  return in_use && !(sent.ok() && *sent);
+  return in_use && !(unsent.ok() && *unsent < 0);
 }
 
 }  // namespace reshard

@@ -55,8 +55,8 @@ class Notices {
   // The next one that has come, with its sender; null when there is none. Valid until the next
   // call.
   StatusOr<const Notice*> Next(int* sender);
-  // Whether all that were sent have left, except to lost members.
-  StatusOr<bool> AllSent();
+  // A member to which not all that was sent has left, lost ones excepted; -1 when there is none.
+  StatusOr<int> FirstUnsent();
   // Ends all receives and gives up sends that have not left; true when their bytes have to stay.
   bool Abandon();
 
