@@ -24,6 +24,11 @@ constexpr KnownFigure kFigures[] = {
 #undef RESHARD_FIGURE
 };
 
+// Gates without a limit.
+constexpr std::pair<std::string_view, GateKind> kWords[] = {{"coverage", GateKind::kCoverage},
+                                                            {"copies", GateKind::kCopies},
+                                                            {"layouts", GateKind::kLayouts}};
+
 constexpr int64_t kPercentUnits = 1'000;  // of a percent
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
@@ -101,14 +106,16 @@ Status BadGate(std::string_view gate, const std::string& what) {
 StatusOr<Gate> ParseGate(std::string_view text) {
   Gate gate;
   gate.text = std::string(text);
-  if (text == "coverage" || text == "layouts") {
-    gate.kind = text == "coverage" ? GateKind::kCoverage : GateKind::kLayouts;
+  for (const auto& [word, kind] : kWords) {
+    if (text != word) continue;
+    gate.kind = kind;
     return gate;
   }
   const size_t sign = text.find_first_of("<>");
   const std::string_view name = Trim(text.substr(0, sign));
   const KnownFigure* figure = nullptr;
-  std::vector<std::string> names = {"coverage", "layouts"};
+  std::vector<std::string> names;
+  for (const auto& [word, kind] : kWords) names.emplace_back(word);
   for (const KnownFigure& known : kFigures) {
     names.emplace_back(known.text);
     if (known.text == name) figure = &known;
@@ -156,17 +163,44 @@ GateResult JudgeFigure(const Gate& gate, const PlanDiff& diff) {
   return result;
 }
 
+// "2 tensors", and the names of the first changes that `counts` counts tensors of.
+template <class Counts>
+std::string TensorsOf(const PlanDiff& diff, const Counts& counts) {
+  constexpr int kShownNames = 3;
+  int64_t tensors = 0;
+  int changes = 0;
+  std::string names;
+  for (const TensorChange& change : diff.tensors) {
+    if (counts(change) == 0) continue;
+    tensors += counts(change);
+    if (++changes <= kShownNames) names += (changes == 1 ? "" : ", ") + change.name;
+  }
+  if (tensors == 0) return "";
+  if (changes > kShownNames) names += ", ...";
+  return FormatCount(tensors) + (tensors == 1 ? " tensor" : " tensors") + " (" + names + ")";
+}
+
+// A gate for elements that nobody gets any more, or of which there are fewer copies.
 GateResult JudgeCoverage(const Gate& gate, const PlanDiff& diff) {
+  const bool copies = gate.kind == GateKind::kCopies;
+  const std::string lost = TensorsOf(diff, [](const TensorChange& c) { return c.lost; });
+  const std::string fewer = TensorsOf(diff, [](const TensorChange& c) { return c.fewer_copies; });
+  const std::string unknown = TensorsOf(
+      diff, [](const TensorChange& c) { return c.coverage_known ? int64_t{0} : c.count; });
   GateResult result;
   result.gate = gate.text;
-  int64_t lost = 0;
-  for (const TensorChange& change : diff.tensors) {
-    if (change.loses_coverage) lost += change.count;
+  result.passed = unknown.empty() && (copies ? fewer.empty() : lost.empty());
+  if (!copies && !lost.empty()) {
+    result.reason = "elements are delivered to nobody any more, of " + lost;
+  } else if (copies && !fewer.empty()) {
+    result.reason = "elements are delivered in fewer copies, of " + fewer;
+  } else if (!unknown.empty()) {
+    result.reason = "cannot be told, parts are too many, of " + unknown;
+  } else if (!fewer.empty()) {
+    result.reason = "every element is still delivered; in fewer copies, of " + fewer;
+  } else {
+    result.reason = "every element is still delivered, in as many copies at least";
   }
-  result.passed = lost == 0;
-  result.reason = lost == 0 ? "all tensors are delivered as before"
-                            : FormatCount(lost) + (lost == 1 ? " tensor is" : " tensors are") +
-                                  " not delivered as before";
   return result;
 }
 
@@ -204,6 +238,7 @@ std::vector<GateResult> JudgeGates(const std::vector<Gate>& gates, const PlanDif
         results.push_back(JudgeFigure(gate, diff));
         break;
       case GateKind::kCoverage:
+      case GateKind::kCopies:
         results.push_back(JudgeCoverage(gate, diff));
         break;
       case GateKind::kLayouts:

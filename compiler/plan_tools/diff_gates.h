@@ -1,10 +1,10 @@
 // Gates: limits on what may change between two plans, for CI.
 //
 //   gates  = gate { "," gate }
-//   gate   = figure ( ">" | "<" ) limit      fails when the second plan's figure is beyond the
-//   limit
-//          | "coverage"                      fails when tensors are no longer delivered as they
-//          were | "layouts"                       fails when the train or infer layout has changed
+//   gate   = figure ( ">" | "<" ) limit   fails when the second plan's figure is beyond the limit
+//          | "coverage"                   fails when elements are delivered to nobody any more
+//          | "copies"                     fails when elements are delivered in fewer copies
+//          | "layouts"                    fails when the train or infer layout has changed
 //   limit  = [ "+" | "-" ] number [ unit ]   with a sign relative to the first plan, else absolute
 //   unit   = "%" (only with a sign) | ns us ms s | B kB MB GB KiB MiB GiB
 //
@@ -23,7 +23,7 @@
 
 namespace reshard {
 
-enum class GateKind : uint8_t { kFigure, kCoverage, kLayouts };
+enum class GateKind : uint8_t { kFigure, kCoverage, kCopies, kLayouts };
 
 struct Gate {
   std::string text;  // as it was written

@@ -46,6 +46,37 @@ bool Passes(const std::string& gate, int64_t first, int64_t second) {
   return JudgeGates(*gates, Diff(before, after)).at(0).passed;
 }
 
+GateResult Judged(const std::string& gate, const PlanDiff& diff) {
+  const StatusOr<std::vector<Gate>> gates = ParseGates(gate);
+  REQUIRE(gates.ok());
+  return JudgeGates(*gates, diff).at(0);
+}
+
+// Replaces every destination place by places of these rows of it (its first dim).
+void NeedOnlyRows(const std::vector<std::pair<int64_t, int64_t>>& rows, Plan* plan) {
+  std::vector<PlanPlace> places;
+  for (const PlanPlace& place : plan->places) {
+    if (plan->families[place.family].side == PlanSide::kSource) {
+      places.push_back(place);
+      continue;
+    }
+    for (const auto& [begin, end] : rows) {
+      PlanPlace part = place;
+      part.first_dim = static_cast<uint32_t>(plan->place_dims.size());
+      for (size_t d = 0; d < plan->supers[place.super].dims.size(); ++d) {
+        plan->place_dims.push_back(plan->place_dims[place.first_dim + d]);
+      }
+      PlanDimRange& first = plan->place_dims[part.first_dim];
+      REQUIRE(end <= first.extent);
+      part.base_bytes += begin * first.stride_bytes;
+      first.begin += begin;
+      first.extent = end - begin;
+      places.push_back(part);
+    }
+  }
+  plan->places = std::move(places);
+}
+
 // Cuts the first loop of the first template (of two values, one dim) in two: a layout that says the
 // same with two templates.
 void SplitFirstLoop(Plan* plan) {
@@ -221,7 +252,7 @@ TEST_CASE("a tensor of another shape is re-shaped, and no longer covered as befo
   REQUIRE(change != nullptr);
   CHECK(change->before == "f32 [8, 8]");
   CHECK(change->after == "f32 [9, 8]");
-  CHECK(change->loses_coverage);
+  CHECK(change->lost == 1);
 }
 
 TEST_CASE("tensors that only one plan has are added or removed") {
@@ -236,7 +267,7 @@ TEST_CASE("tensors that only one plan has are added or removed") {
   CHECK(removed->before ==
         "f32 [8, 8], held 2-way on dim 0, 1 copy, 2 ranks, needed 4-way on dim "
         "1, 1 copy, 4 ranks");
-  CHECK(removed->loses_coverage);
+  CHECK(removed->lost == 1);
 }
 
 TEST_CASE("layers that one plan has more are counted, the others stay equal") {
@@ -279,8 +310,68 @@ TEST_CASE("only half as many ranks need a tensor: other copies, re-sharded") {
     after.rank_sets.push_back(ranks);
     family.rank_set = static_cast<uint32_t>(after.rank_sets.size() - 1);
   }
-  const TensorChange* change = Find(Diff(before, after), TensorChangeKind::kDestinationSharding);
+  const PlanDiff diff = Diff(before, after);
+  const TensorChange* change = Find(diff, TensorChangeKind::kDestinationSharding);
   REQUIRE(change != nullptr);
+  CHECK(change->after == "whole, 3 copies, 3 ranks");
+  CHECK(change->lost == 0);
+  CHECK(change->fewer_copies == 1);
+  const GateResult coverage = Judged("coverage", diff);
+  CHECK(coverage.passed);
+  CHECK(coverage.reason == "every element is still delivered; in fewer copies, of 1 tensor (w)");
+  const GateResult copies = Judged("copies", diff);
+  CHECK(!copies.passed);
+  CHECK(copies.reason == "elements are delivered in fewer copies, of 1 tensor (w)");
+  CHECK(Judged("copies", Diff(after, before)).passed);
+}
+
+TEST_CASE("a tensor of which only some rows are still needed is no longer covered") {
+  const Plan before = testing::ReplicatedPlan();
+  Plan after = before;
+  NeedOnlyRows({{1, 3}}, &after);
+  const PlanDiff diff = Diff(before, after);
+  const TensorChange* change = Find(diff, TensorChangeKind::kDestinationSharding);
+  REQUIRE(change != nullptr);
+  CHECK(change->before == "whole, 6 copies, 6 ranks");
+  CHECK(change->after == "6.2 % of the elements, 6 copies, 6 ranks");
+  CHECK(change->lost == 1);
+  const GateResult coverage = Judged("coverage", diff);
+  CHECK(!coverage.passed);
+  CHECK(coverage.reason == "elements are delivered to nobody any more, of 1 tensor (w)");
+  CHECK(!Judged("copies", diff).passed);
+  CHECK(Judged("coverage", Diff(after, before)).passed);
+  CHECK(Judged("copies", Diff(after, before)).passed);
+}
+
+TEST_CASE("parts that are cut otherwise cover the same, with a gap they do not") {
+  const Plan before = testing::ReplicatedPlan();
+  Plan after = before;
+  NeedOnlyRows({{0, 7}, {7, 32}}, &after);
+  CHECK(Find(Diff(before, after), TensorChangeKind::kDestinationSharding) != nullptr);
+  CHECK(Judged("coverage", Diff(before, after)).passed);
+  CHECK(Judged("copies", Diff(before, after)).passed);
+  Plan gap = before;
+  NeedOnlyRows({{0, 7}, {8, 32}, {0, 7}}, &gap);
+  CHECK(!Judged("coverage", Diff(before, gap)).passed);
+}
+
+TEST_CASE("templates that are compared as a whole count the tensors that lose something") {
+  Plan before = testing::ExpertPlan();
+  before.supers[0].loop_extent[1] = int64_t{1} << 50;
+  Plan after = before;
+  // The last destination place of the template goes away.
+  for (size_t p = after.places.size(); p-- > 0;) {
+    if (after.places[p].super != 0) continue;
+    if (after.families[after.places[p].family].side == PlanSide::kSource) continue;
+    after.places.erase(after.places.begin() + static_cast<std::ptrdiff_t>(p));
+    break;
+  }
+  const PlanDiff diff = Diff(before, after);
+  int64_t lost = 0;
+  for (const TensorChange& change : diff.tensors) lost += change.lost;
+  CHECK(lost > 0);
+  CHECK(lost <= 8);
+  CHECK(!Judged("coverage", diff).passed);
 }
 
 TEST_CASE("what no section of its own tells is told by the tables") {

@@ -111,7 +111,10 @@ void WriteTensors(const PlanDiff& diff, JsonWriter* json) {
     json->Field("change", TensorChangeText(change.kind));
     json->Field("first", change.before);
     json->Field("second", change.after);
-    json->Flag("loses_coverage", change.loses_coverage);
+    json->Flag("loses_coverage", change.lost > 0 || !change.coverage_known);
+    json->Field("lost", change.lost);
+    json->Field("fewer_copies", change.fewer_copies);
+    json->Flag("coverage_known", change.coverage_known);
     json->End();
   }
   json->End();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "compiler/plan_tools/canonical_plan.h"
+#include "compiler/plan_tools/element_coverage.h"
 #include "compiler/plan_tools/tensor_facts.h"
 #include "compiler/plan_tools/tensor_parts.h"
 
@@ -112,9 +113,15 @@ class TensorComparison {
   }
 
   void Add(TensorChangeKind kind, std::string name, int64_t count, std::string before,
-           std::string after, bool loses_coverage) {
-    changes_.push_back(
-        {kind, std::move(name), count, std::move(before), std::move(after), loses_coverage});
+           std::string after, const CoverageChange& coverage = {}) {
+    changes_.push_back({kind, std::move(name), count, std::move(before), std::move(after),
+                        coverage.lost, coverage.fewer, coverage.known});
+  }
+
+  // Of tensors that the second plan does not have like this, if the first one delivers them.
+  CoverageChange AllLost(uint32_t b, int64_t count) const {
+    if (!before_.IsDelivered(b)) return {};
+    return {true, count, count, 0};
   }
 
   // What to call `count` tensors of a template, of which `first` is the first.
@@ -134,7 +141,7 @@ class TensorComparison {
     const int64_t first = pair.whole ? 0 : pair.tensors.front().second;
     if (before.shape != after.shape || before.dtype != after.dtype) {
       Add(TensorChangeKind::kReshaped, Label(after_, pair.a, CountOf(pair), first), CountOf(pair),
-          ShapeText(before), ShapeText(after), before_.IsDelivered(pair.b));
+          ShapeText(before), ShapeText(after), AllLost(pair.b, CountOf(pair)));
       return;
     }
     const bool comparable = pair.whole && SameDims(before, after);
@@ -176,8 +183,15 @@ class TensorComparison {
     if (had == has) {
       kind = source ? TensorChangeKind::kSourceMoved : TensorChangeKind::kDestinationMoved;
     }
-    Add(kind, Label(after_, pair.a, CountOf(pair), first), CountOf(pair), had, has,
-        !source && before_.IsDelivered(pair.b) && !after_.IsDelivered(pair.a));
+    CoverageChange coverage;
+    if (!source && pair.whole) {
+      coverage =
+          CompareCoverage(before_.facts.BoxesOf(side, pair.b), after_.facts.BoxesOf(side, pair.a),
+                          after_.super(pair.a).loop_extent.size(), ids_);
+    } else if (!source) {
+      coverage.known = !before_.IsDelivered(pair.b);
+    }
+    Add(kind, Label(after_, pair.a, CountOf(pair), first), CountOf(pair), had, has, coverage);
   }
 
   static void ListTensors(const PlanSuper& super, Pair* pair) {
@@ -192,15 +206,15 @@ class TensorComparison {
     const std::vector<TensorHolding>& has = after_.Holdings(side, pair->a);
     std::vector<bool> sharded_before(had.size()), sharded_after(has.size());
     std::vector<std::pair<int64_t, int64_t>> sharded, moved;
-    bool lost = false;
+    CoverageChange coverage;
     for (const auto& [b, a] : pair->tensors) {
       const TensorHolding& x = had[static_cast<size_t>(b)];
       const TensorHolding& y = has[static_cast<size_t>(a)];
       if (x.placing == y.placing) continue;
       placed->insert(a);
-      lost = lost || (!source && x.held && !y.held);
       (x.parts == y.parts ? moved : sharded).emplace_back(b, a);
       if (x.parts == y.parts) continue;
+      if (!source) Count(CoverageOfParts(x.parts, y.parts), &coverage);
       sharded_before[static_cast<size_t>(b)] = true;
       sharded_after[static_cast<size_t>(a)] = true;
     }
@@ -209,7 +223,7 @@ class TensorComparison {
       Add(source ? TensorChangeKind::kSourceSharding : TensorChangeKind::kDestinationSharding,
           Label(after_, pair->a, count, sharded.front().second), count,
           before_.facts.ShardingText(side, pair->b, sharded_before),
-          after_.facts.ShardingText(side, pair->a, sharded_after), lost);
+          after_.facts.ShardingText(side, pair->a, sharded_after), coverage);
     }
     if (moved.empty()) return;
     const int64_t count = static_cast<int64_t>(moved.size());
@@ -217,8 +231,22 @@ class TensorComparison {
     const std::set<std::string> was = before_.facts.Locations(side, pair->b, b);
     const std::set<std::string> is = after_.facts.Locations(side, pair->a, a);
     Add(source ? TensorChangeKind::kSourceMoved : TensorChangeKind::kDestinationMoved,
-        Label(after_, pair->a, count, a), count, FirstLacking(was, is), FirstLacking(is, was),
-        false);
+        Label(after_, pair->a, count, a), count, FirstLacking(was, is), FirstLacking(is, was));
+  }
+
+  static void Count(const CoverageChange& of_tensor, CoverageChange* all) {
+    all->known = all->known && of_tensor.known;
+    all->lost += of_tensor.lost;
+    all->fewer += of_tensor.fewer;
+  }
+
+  // Of one tensor; tensors of a template are mostly placed alike.
+  const CoverageChange& CoverageOfParts(ContentIds::Id had, ContentIds::Id has) {
+    const auto [found, is_new] = coverage_.try_emplace({had, has});
+    if (is_new) {
+      found->second = CompareCoverage(BoxesOfParts(had, ids_), BoxesOfParts(has, ids_), 0, ids_);
+    }
+    return found->second;
   }
 
   // The first text that `others` does not have, else the first.
@@ -249,7 +277,7 @@ class TensorComparison {
       count = CountOf(*pair);
     }
     if (count == 0) return;
-    Add(TensorChangeKind::kRerouted, Label(after_, pair->a, count, first), count, "", "", false);
+    Add(TensorChangeKind::kRerouted, Label(after_, pair->a, count, first), count, "", "");
   }
 
   // A tensor: its template and its number in it.
@@ -309,15 +337,16 @@ class TensorComparison {
     for (const uint32_t s : large_after) added[s] = {TensorCount(after_.super(s)), 0};
     for (const auto& [s, entry] : removed) {
       Add(TensorChangeKind::kRemoved, Label(before_, s, entry.first, entry.second), entry.first,
-          before_.WholeText(s), "", before_.IsDelivered(s));
+          before_.WholeText(s), "", AllLost(s, entry.first));
     }
     for (const auto& [s, entry] : added) {
       Add(TensorChangeKind::kAdded, Label(after_, s, entry.first, entry.second), entry.first, "",
-          after_.WholeText(s), false);
+          after_.WholeText(s));
     }
   }
 
   ContentIds ids_;
+  std::map<std::pair<ContentIds::Id, ContentIds::Id>, CoverageChange> coverage_;  // by parts
   Side before_, after_;
   std::vector<TensorChange> changes_;
 };

@@ -27,8 +27,10 @@ struct TensorChange {
   std::string name;   // of the template, "layers.{0..60}.w"
   int64_t count = 1;  // tensors
   std::string before, after;
-  // The first plan delivers these tensors, the second does not deliver the same ones.
-  bool loses_coverage = false;
+  // Tensors of which the first plan delivers an element that the second delivers to nobody; that it
+  // delivers in fewer copies, or to nobody.
+  int64_t lost = 0, fewer_copies = 0;
+  bool coverage_known = true;  // false: too large to tell
 };
 
 // By the template's name, then kind.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "compiler/plan_tools/tensor_parts.h"
@@ -56,7 +57,32 @@ std::string CutDims(const std::set<Id>& boxes, size_t axis_count, const ContentI
   return (cut == 1 ? " on dim " : " on dims ") + text;
 }
 
+// "33.3 %", never more than it is.
+std::string PartText(ElementCount part, ElementCount whole) {
+  const auto thousandths = static_cast<int64_t>(part * 1000 / whole);
+  return thousandths == 0 ? "under 0.1 %" : FormatPercent(static_cast<double>(thousandths) / 1000);
+}
+
+// How many different elements the boxes have; nothing when it cannot be told.
+std::optional<ElementCount> Covered(const std::vector<CoveredBox>& boxes, size_t loop_axes,
+                                    const ContentIds& ids) {
+  const CoverageChange all = CompareCoverage(boxes, {}, loop_axes, ids);
+  if (!all.known) return std::nullopt;
+  return all.lost_elements;
+}
+
 }  // namespace
+
+std::vector<CoveredBox> BoxesOfParts(Id parts, const ContentIds& ids) {
+  std::vector<CoveredBox> boxes;
+  const std::span<const int64_t> words = ids.WordsOf(parts);
+  for (size_t i = 0; i + 1 < words.size(); i += 2) {
+    const std::span<const int64_t> axes = ids.WordsOf(static_cast<Id>(words[i]));
+    boxes.push_back({{}, words[i + 1]});
+    for (const int64_t axis : axes) boxes.back().axes.push_back(static_cast<Id>(axis));
+  }
+  return boxes;
+}
 
 TensorFacts::TensorFacts(const Plan& plan, ContentIds* ids) : plan_(plan), ids_(ids) {
   for (const RankList& set : plan.rank_sets) {
@@ -138,7 +164,7 @@ Id TensorFacts::PlacingOfTemplate(PlanSide side, uint32_t super) {
 }
 
 std::string TensorFacts::Describe(const PlanSuper& super, std::vector<HeldBox> held,
-                                  int64_t tensors) {
+                                  int64_t tensors, std::optional<ElementCount> covered) {
   if (held.empty()) return "nowhere";
   double stored = 0;
   std::set<std::pair<uint32_t, Id>> boxes_of_set;
@@ -158,15 +184,35 @@ std::string TensorFacts::Describe(const PlanSuper& super, std::vector<HeldBox> h
     for (const Rank rank : plan_.rank_sets[set]) of_ranks.emplace_back(rank, box);
   }
   const auto [shards, ranks] = CountShards(std::move(of_ranks));
-  double whole = static_cast<double>(tensors);
-  for (const int64_t extent : super.shape) whole *= static_cast<double>(extent);
+  ElementCount whole = static_cast<ElementCount>(tensors);
+  for (const int64_t extent : super.shape) whole *= static_cast<ElementCount>(extent);
+  const bool partial = covered && *covered < whole;
 
-  std::string text = shards == 1 ? "whole" : FormatCount(shards) + "-way";
-  if (shards > 1) text += CutDims(boxes, super.shape.size(), *ids_);
-  const std::string copies = FormatRatio(stored / whole);
-  return text + ", " + copies.substr(0, copies.find(".000")) +
-         (copies == "1.000" ? " copy" : " copies") + ", " + FormatCount(ranks) +
-         (ranks == 1 ? " rank" : " ranks");
+  std::string text;
+  if (shards > 1) {
+    text = FormatCount(shards) + "-way" + CutDims(boxes, super.shape.size(), *ids_) + ", ";
+  } else if (!partial) {
+    text = covered ? "whole, " : "alike on all ranks, ";
+  }
+  if (partial) text += PartText(*covered, whole) + " of the elements, ";
+  const std::string copies = FormatRatio(stored / static_cast<double>(partial ? *covered : whole));
+  return text + copies.substr(0, copies.find(".000")) + (copies == "1.000" ? " copy" : " copies") +
+         ", " + FormatCount(ranks) + (ranks == 1 ? " rank" : " ranks");
+}
+
+std::vector<CoveredBox> TensorFacts::BoxesOf(PlanSide side, uint32_t super_index) const {
+  std::map<std::vector<Id>, RankList> ranks_of;
+  for (const uint32_t p : PlacesOf(side, super_index)) {
+    const PlanPlace& place = plan_.places[p];
+    RankList& ranks =
+        ranks_of[AxisRanges(plan_.supers[super_index], DimsOf(plan_, place), 0, ids_)];
+    ranks = Union(ranks, plan_.rank_sets[plan_.families[place.family].rank_set]);
+  }
+  std::vector<CoveredBox> boxes;
+  for (const auto& [axes, ranks] : ranks_of) {
+    boxes.push_back({axes, static_cast<int64_t>(ranks.size())});
+  }
+  return boxes;
 }
 
 std::string TensorFacts::ShardingText(PlanSide side, uint32_t super_index) {
@@ -180,7 +226,8 @@ std::string TensorFacts::ShardingText(PlanSide side, uint32_t super_index) {
     }
     held.push_back(box);
   }
-  return Describe(super, std::move(held), TensorCount(super));
+  return Describe(super, std::move(held), TensorCount(super),
+                  Covered(BoxesOf(side, super_index), super.loop_extent.size(), *ids_));
 }
 
 std::string TensorFacts::ShardingText(PlanSide side, uint32_t super_index,
@@ -189,17 +236,28 @@ std::string TensorFacts::ShardingText(PlanSide side, uint32_t super_index,
   const PlanSuper& super = plan_.supers[super_index];
   if (tensors == TensorCount(super)) return ShardingText(side, super_index);
   std::map<std::pair<Id, uint32_t>, double> elements;  // by box and rank set
+  std::vector<Words> boxes(chosen.size());             // by tensor
   for (const uint32_t p : PlacesOf(side, super_index)) {
     const PlanPlace& place = plan_.places[p];
     ForEachPart(super, DimsOf(plan_, place), ids_, [&](const TensorPart& part) {
       if (!chosen[static_cast<size_t>(part.tensor)]) return;
       elements[{part.box, plan_.families[place.family].rank_set}] +=
           static_cast<double>(part.elements);
+      boxes[static_cast<size_t>(part.tensor)].insert(boxes[static_cast<size_t>(part.tensor)].end(),
+                                                     {int64_t{part.box}, 1});
     });
   }
   std::vector<HeldBox> held;
   for (const auto& [key, count] : elements) held.push_back({key.first, key.second, count});
-  return Describe(super, std::move(held), tensors);
+  std::map<Words, int64_t> alike;  // tensors by their boxes
+  for (Words& of_tensor : boxes) ++alike[std::move(of_tensor)];
+  std::optional<ElementCount> covered = 0;
+  for (const auto& [words, count] : alike) {
+    const auto part = Covered(BoxesOfParts(ids_->Of(words), *ids_), 0, *ids_);
+    if (covered && part) *covered += *part * static_cast<ElementCount>(count);
+    if (!part) covered.reset();
+  }
+  return Describe(super, std::move(held), tensors, covered);
 }
 
 int64_t TensorFacts::PlacedParts(PlanSide side, uint32_t super) const {

@@ -5,11 +5,13 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "compiler/plan_tools/content_ids.h"
+#include "compiler/plan_tools/element_coverage.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -21,6 +23,9 @@ struct TensorHolding {
   ContentIds::Id placing = 0;
   bool held = false;  // somewhere
 };
+
+// What `parts` of a TensorHolding stand for.
+std::vector<CoveredBox> BoxesOfParts(ContentIds::Id parts, const ContentIds& ids);
 
 class TensorFacts {
  public:
@@ -35,8 +40,10 @@ class TensorFacts {
   // A template as a whole; ids also depend on how templates and params are cut.
   ContentIds::Id PlacingOfTemplate(PlanSide side, uint32_t super);
   ContentIds::Id RoutesOfTemplate(uint32_t super) const { return template_routes_[super]; }
-  // "4-way on dim 0, 2 copies, 8 ranks", or "nowhere".
+  // "4-way on dim 0, 2 copies, 8 ranks", "33.3 % of the elements, 2 copies, 8 ranks" or "nowhere".
   std::string ShardingText(PlanSide side, uint32_t super);
+  // All places of a template on one side, with the loops as first axes.
+  std::vector<CoveredBox> BoxesOf(PlanSide side, uint32_t super) const;
 
   // Tensor by tensor. What these cost grows with the parts.
   int64_t PlacedParts(PlanSide side, uint32_t super) const;
@@ -54,7 +61,8 @@ class TensorFacts {
     uint32_t rank_set = 0;
     double elements = 0;  // of one rank; only for the number of copies in a text
   };
-  std::string Describe(const PlanSuper& super, std::vector<HeldBox> held, int64_t tensors);
+  std::string Describe(const PlanSuper& super, std::vector<HeldBox> held, int64_t tensors,
+                       std::optional<ElementCount> covered);
   void AddRoutes();
 
   const Plan& plan_;

@@ -158,9 +158,10 @@ std::vector<std::string> InstanceNames(const NamePattern& pattern,
   return names;
 }
 
-ContentIds::Id BoxOf(const PlanSuper& super, std::span<const PlanDimRange> dims, ContentIds* ids) {
-  ContentIds::Words box;
-  for (size_t axis = LoopsOf(super); axis < LoopsOf(super) + super.shape.size(); ++axis) {
+std::vector<ContentIds::Id> AxisRanges(const PlanSuper& super, std::span<const PlanDimRange> dims,
+                                       size_t first_axis, ContentIds* ids) {
+  std::vector<ContentIds::Id> axes;
+  for (size_t axis = first_axis; axis < LoopsOf(super) + super.shape.size(); ++axis) {
     int64_t start = 0;
     std::vector<Run> ranges;
     for (size_t d = 0; d < dims.size(); ++d) {
@@ -168,9 +169,14 @@ ContentIds::Id BoxOf(const PlanSuper& super, std::span<const PlanDimRange> dims,
       start += dims[d].begin * super.dims[d].weight;
       if (dims[d].extent > 1) AppendRun({super.dims[d].weight, dims[d].extent, 0}, false, &ranges);
     }
-    box.push_back(IdOfRanges(start, ranges, ids));
+    axes.push_back(IdOfRanges(start, ranges, ids));
   }
-  return ids->Of(box);
+  return axes;
+}
+
+ContentIds::Id BoxOf(const PlanSuper& super, std::span<const PlanDimRange> dims, ContentIds* ids) {
+  const std::vector<ContentIds::Id> axes = AxisRanges(super, dims, LoopsOf(super), ids);
+  return ids->Of(ContentIds::Words(axes.begin(), axes.end()));
 }
 
 int64_t PartCount(const PlanSuper& super, std::span<const PlanDimRange> dims) {

@@ -19,7 +19,7 @@ namespace reshard {
 
 struct TensorPart {
   int64_t tensor = 0;        // row-major over the template's loops
-  ContentIds::Id box = 0;    // ranges along the axes: one id per axis
+  ContentIds::Id box = 0;    // ranges along the axes: one id per axis, as of AxisRanges
   ContentIds::Id lines = 0;  // how the box lies in the buffer
   int64_t elements = 0;
   int64_t instance = 0;      // of the param, from the place's base on
@@ -32,6 +32,10 @@ int64_t TensorCount(const PlanSuper& super);
 std::vector<std::string> InstanceNames(const NamePattern& pattern,
                                        const std::vector<int64_t>& loop_begin,
                                        const std::vector<int64_t>& loop_extent);
+// The ranges of a box along each axis from `first_axis` on (0: also along those of the loops): an
+// id of the first index and, from the heaviest on, of the weight and extent of each digit.
+std::vector<ContentIds::Id> AxisRanges(const PlanSuper& super, std::span<const PlanDimRange> dims,
+                                       size_t first_axis, ContentIds* ids);
 // The ranges of a box along the axes of the shape, whatever tensors it covers.
 ContentIds::Id BoxOf(const PlanSuper& super, std::span<const PlanDimRange> dims, ContentIds* ids);
 // How many parts ForEachPart visits.
