@@ -1,10 +1,6 @@
 #include "compiler/simulate/fair_share.h"
 
 #include <algorithm>
-#include <functional>
-#include <limits>
-#include <queue>
-#include <utility>
 
 namespace reshard {
 
@@ -24,9 +20,10 @@ FairShare::FlowId FairShare::Add(std::span<const Use> uses) {
   }
   Flow& flow = flows_[id];
   flow.uses.assign(uses.begin(), uses.end());
-  flow.rate = 0;
+  flow.held_back = {};
+  flow.is_new = true;
   flow.active = true;
-  for (const Use& use : flow.uses) ports_[use.port].flows.push_back(id);
+  for (const Use& use : flow.uses) ports_[use.port].members.push_back({id, use.weight});
   Touch(flow);
   if (flow.uses.empty()) portless_.push_back(id);
   return id;
@@ -35,9 +32,10 @@ FairShare::FlowId FairShare::Add(std::span<const Use> uses) {
 void FairShare::Remove(FlowId id) {
   Flow& flow = flows_[id];
   for (const Use& use : flow.uses) {
-    std::vector<FlowId>& flows = ports_[use.port].flows;
-    *std::find(flows.begin(), flows.end(), id) = flows.back();
-    flows.pop_back();
+    std::vector<Member>& members = ports_[use.port].members;
+    *std::find_if(members.begin(), members.end(),
+                  [id](const Member& member) { return member.flow == id; }) = members.back();
+    members.pop_back();
   }
   Touch(flow);
   flow.active = false;
@@ -52,86 +50,114 @@ void FairShare::Touch(const Flow& flow) {
   }
 }
 
-// The ports and flows that are connected to what was touched.
-void FairShare::CollectTouched() {
-  for (const PortIndex port : part_ports_) ports_[port].in_part = false;
-  for (const FlowId flow : part_flows_) flows_[flow].in_part = false;
-  part_ports_.clear();
-  part_flows_.clear();
+void FairShare::Refill() {
+  for (const PortIndex port : refilled_) ports_[port].refilled = false;
+  for (const FlowId flow : settled_) flows_[flow].settled = false;
+  refilled_.clear();
+  settled_.clear();
   for (const PortIndex port : touched_) {
     ports_[port].touched = false;
-    VisitPort(port);
+    RefillFrom(port, {});
   }
   touched_.clear();
   for (const FlowId flow : portless_) {
-    if (flows_[flow].active) VisitFlow(flow);
+    if (flows_[flow].active && !flows_[flow].settled) HoldBack(flow, {kUnlimited, 0});
   }
   portless_.clear();
-  for (size_t i = 0; i < part_ports_.size(); ++i) {
-    for (const FlowId flow : ports_[part_ports_[i]].flows) VisitFlow(flow);
+  while (!events_.empty()) {
+    const Event event = events_.top();
+    events_.pop();
+    if (event.flow == kNobody) {
+      TryFull(event.moment);
+    } else {
+      ComeToOldRate(event.moment, static_cast<FlowId>(event.flow));
+    }
   }
 }
 
-void FairShare::VisitPort(PortIndex port) {
-  if (ports_[port].in_part) return;
-  ports_[port].in_part = true;
-  part_ports_.push_back(port);
-}
-
-void FairShare::VisitFlow(FlowId id) {
-  Flow& flow = flows_[id];
-  if (flow.in_part) return;
-  flow.in_part = true;
-  part_flows_.push_back(id);
-  for (const Use& use : flow.uses) VisitPort(use.port);
-}
-
-void FairShare::Fill() {
-  for (const PortIndex id : part_ports_) {
-    ports_[id].left = ports_[id].capacity;
-    ports_[id].weight = 0;
-  }
-  for (const FlowId id : part_flows_) {
-    Flow& flow = flows_[id];
-    flow.old_rate = flow.rate;
-    flow.growing = true;
-    flow.rate = std::numeric_limits<double>::infinity();
-    for (const Use& use : flow.uses) ports_[use.port].weight += use.weight;
-  }
-  // The rate at which a port would be full only rises while others stop to grow, so an entry of the
-  // queue that is too small by now goes back with its new value.
-  using Entry = std::pair<double, PortIndex>;
-  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
-  const auto full_at = [this](PortIndex id) {
-    return std::max(0.0, ports_[id].left) / ports_[id].weight;
-  };
-  for (const PortIndex id : part_ports_) {
-    if (!ports_[id].flows.empty()) queue.emplace(full_at(id), id);
-  }
-  while (!queue.empty()) {
-    const auto [level, id] = queue.top();
-    queue.pop();
-    const std::vector<FlowId>& flows = ports_[id].flows;
-    const bool grows = std::any_of(flows.begin(), flows.end(),
-                                   [this](FlowId flow) { return flows_[flow].growing; });
-    if (!grows) continue;
-    const double now = full_at(id);
-    if (now > level) {
-      queue.emplace(now, id);
+// Filling takes another course in this port from `now` on. What happened before happens again:
+// flows that were held back then keep their rates.
+void FairShare::RefillFrom(PortIndex id, const Moment& now) {
+  Port& port = ports_[id];
+  if (port.refilled) return;
+  port.left = port.capacity;
+  port.weight = 0;
+  port.growing = 0;
+  held_back_.clear();
+  for (const Member& member : port.members) {
+    Flow& flow = flows_[member.flow];
+    port.weight += member.weight;
+    if (!flow.settled && !flow.is_new && flow.held_back < now) KeepRate(member.flow);
+    if (flow.settled) {
+      held_back_.emplace_back(flow.held_back, member.weight);
       continue;
     }
-    for (const FlowId flow : flows) Freeze(flow, level);
+    ++port.growing;
+    if (flow.is_new || flow.awaited) continue;
+    flow.awaited = true;
+    events_.push({flow.held_back, member.flow});
+  }
+  port.refilled = true;
+  refilled_.push_back(id);
+  std::sort(held_back_.begin(), held_back_.end());
+  Moment full = {port.left / port.weight, id};
+  for (const auto& [moment, weight] : held_back_) {
+    while (full < moment && RateWhenFull(port) > full.rate) full.rate = RateWhenFull(port);
+    port.left -= moment.rate * weight;
+    port.weight -= weight;
+  }
+  if (port.growing > 0) events_.push({full, kNobody});
+}
+
+double FairShare::RateWhenFull(const Port& port) { return std::max(0.0, port.left) / port.weight; }
+
+// The rate at which a port would be full only rises while other ports hold flows back, so an event
+// that comes too early by now is put off.
+void FairShare::TryFull(const Moment& now) {
+  const Port& port = ports_[now.port];
+  if (port.growing == 0) return;
+  if (RateWhenFull(port) > now.rate) {
+    events_.push({{RateWhenFull(port), now.port}, kNobody});
+    return;
+  }
+  for (const Member& member : port.members) {
+    if (!flows_[member.flow].settled) HoldBack(member.flow, now);
   }
 }
 
-void FairShare::Freeze(FlowId id, double rate) {
+// A flow has come to the rate at which it was held back before.
+void FairShare::ComeToOldRate(const Moment& now, FlowId id) {
   Flow& flow = flows_[id];
-  if (!flow.growing) return;
-  flow.growing = false;
-  flow.rate = rate;
+  flow.awaited = false;
+  if (flow.settled) return;
+  if (!ports_[now.port].refilled) return KeepRate(id);
+  for (const Use& use : flow.uses) RefillFrom(use.port, now);
+}
+
+void FairShare::KeepRate(FlowId id) { Settle(id, flows_[id].held_back); }
+
+void FairShare::HoldBack(FlowId id, const Moment& now) {
+  Flow& flow = flows_[id];
+  const bool as_before = !flow.is_new && now == flow.held_back;
+  Settle(id, now);
+  if (as_before) return;
+  for (const Use& use : flow.uses) RefillFrom(use.port, now);
+}
+
+// The flow grows no longer, and leaves what is left in its ports to others.
+void FairShare::Settle(FlowId id, const Moment& held_back) {
+  Flow& flow = flows_[id];
+  flow.old_rate = flow.held_back.rate;
+  flow.held_back = held_back;
+  flow.is_new = false;
+  flow.settled = true;
+  settled_.push_back(id);
   for (const Use& use : flow.uses) {
-    ports_[use.port].left -= rate * use.weight;
-    ports_[use.port].weight -= use.weight;
+    Port& port = ports_[use.port];
+    if (!port.refilled) continue;
+    port.left -= held_back.rate * use.weight;
+    port.weight -= use.weight;
+    --port.growing;
   }
 }
 

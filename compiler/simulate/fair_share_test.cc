@@ -91,6 +91,69 @@ TEST_CASE("rates are max-min fair, also after some flows have ended") {
   }
 }
 
+TEST_CASE("rates stay max-min fair while flows come and go, some sharing many ports") {
+  for (uint32_t seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    const auto below = [&](uint32_t end) { return static_cast<uint32_t>(random() % end); };
+    FairShare share;
+    Instance instance;
+    const uint32_t port_count = 4 + below(20);
+    for (uint32_t p = 0; p < port_count; ++p) {
+      instance.capacities.push_back(1 + below(9));
+      share.AddPort(instance.capacities.back());
+    }
+    std::vector<FairShare::FlowId> ids;
+    std::vector<double> rates;
+    std::vector<bool> active;
+    for (int step = 0; step < 150; ++step) {
+      for (uint32_t change = 0; change <= below(3); ++change) {
+        const uint32_t victim = below(30);
+        if (victim < ids.size() && active[victim]) {
+          share.Remove(ids[victim]);
+          active[victim] = false;
+          continue;
+        }
+        std::vector<Use>& uses = instance.flows.emplace_back();
+        const uint32_t first = below(port_count);
+        for (uint32_t i = 0; i <= below(4) && i < port_count; ++i) {
+          uses.push_back({(first + i) % port_count, below(3) == 0 ? 0.5 : 1.0});
+        }
+        ids.push_back(share.Add(uses));
+        rates.push_back(0);
+        active.push_back(true);
+      }
+      share.Update([&](FairShare::FlowId id) {
+        for (size_t f = 0; f < ids.size(); ++f) {
+          if (active[f] && ids[f] == id) rates[f] = share.rate(id);
+        }
+      });
+      CheckFair(instance, rates, active);
+    }
+  }
+}
+
+TEST_CASE("what a change costs does not grow with all that is connected to it") {
+  // A ring of fast senders, each with a flow to two of the slow receivers, which hold them back.
+  constexpr uint32_t kCount = 1000;
+  FairShare share;
+  std::vector<FairShare::FlowId> flows;
+  for (uint32_t i = 0; i < kCount; ++i) share.AddPort(100);
+  for (uint32_t i = 0; i < kCount; ++i) share.AddPort(2);
+  for (uint32_t i = 0; i < kCount; ++i) {
+    flows.push_back(share.Add(std::vector<Use>{{i}, {kCount + i}}));
+    flows.push_back(share.Add(std::vector<Use>{{i}, {kCount + (i + 1) % kCount}}));
+  }
+  share.Update([](FairShare::FlowId) {});
+  CHECK(share.refilled_port_count() == 2 * kCount);
+  CHECK(share.rate(flows[2]) == 1);
+  share.Remove(flows[1]);
+  share.Update([](FairShare::FlowId) {});
+  CHECK(share.rate(flows[2]) == 2);
+  // The ports of the flow that has ended, and the sender of the one that it made room for.
+  CHECK(share.refilled_port_count() == 3);
+}
+
 TEST_CASE("two flows share a port, the one that is held back elsewhere leaves its rest") {
   FairShare share;
   const auto wide = share.AddPort(10);
@@ -102,7 +165,7 @@ TEST_CASE("two flows share a port, the one that is held back elsewhere leaves it
   CHECK(share.rate(fast) == 8);
 }
 
-TEST_CASE("only the part that is connected to a change is computed anew") {
+TEST_CASE("only the part that is connected to a change hears of it") {
   FairShare share;
   const auto a = share.AddPort(6);
   const auto b = share.AddPort(6);
