@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "compiler/import/import_dtensor.h"
-#include "compiler/layout/limits.h"
 
 namespace reshard {
 
@@ -12,23 +11,14 @@ void DeclareImportDtensor(CLI::App* app, ImportDtensorArgs* args) {
   app->add_option("file", args->file, "what export_dtensors returned, as JSON")->required();
   app->add_option("-o,--output", args->output, "layout to write, '-' for standard output")
       ->required();
-  app->add_option("--side", args->side, "which side the ranks are on")
-      ->check(CLI::IsMember({"source", "destination"}))
-      ->capture_default_str();
-  app->add_option("--rank-base", args->rank_base, "rank in the plan of the file's rank 0")
-      ->check(CLI::Range(int64_t{0}, kMaxMeshRanks))
-      ->capture_default_str();
+  DeclareSide(app, &args->side);
 }
 
 bool RunImportDtensor(const ImportDtensorArgs& args, ImportRun* run) {
   const std::optional<JsonNode> root = ReadJsonFile(args.file, run);
   JsonDoc layout = JsonDoc::Object();
-  if (!root ||
-      !ImportDtensor(*root, {args.side == "source", args.rank_base}, &run->diags, &layout)) {
-    return false;
-  }
-  return WriteDocFile(args.output, layout, run) &&
-         CheckWrittenLayouts({{args.output, layout}}, run);
+  if (!root || !ImportDtensor(*root, SideOf(args.side), &run->diags, &layout)) return false;
+  return WriteLayoutFile(args.output, layout, run);
 }
 
 }  // namespace reshard

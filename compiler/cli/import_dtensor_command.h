@@ -2,10 +2,10 @@
 #ifndef RESHARD_COMPILER_CLI_IMPORT_DTENSOR_COMMAND_H_
 #define RESHARD_COMPILER_CLI_IMPORT_DTENSOR_COMMAND_H_
 
-#include <cstdint>
 #include <string>
 
 #include "compiler/cli/import_files.h"
+#include "compiler/cli/side_options.h"
 
 namespace CLI {
 class App;
@@ -16,8 +16,7 @@ namespace reshard {
 struct ImportDtensorArgs {
   std::string file;
   std::string output;
-  std::string side = "source";
-  int64_t rank_base = 0;
+  SideArgs side;
 };
 
 void DeclareImportDtensor(CLI::App* app, ImportDtensorArgs* args);

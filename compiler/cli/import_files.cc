@@ -75,6 +75,10 @@ bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& lay
   return true;
 }
 
+bool WriteLayoutFile(const std::string& path, const JsonDoc& doc, ImportRun* run) {
+  return WriteDocFile(path, doc, run) && CheckWrittenLayouts({{path, doc}}, run);
+}
+
 bool WriteTopologyFile(const std::string& path, const JsonDoc& doc, ImportRun* run) {
   Topology read_again;
   if (!WriteDocFile(path, doc, run) ||

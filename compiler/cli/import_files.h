@@ -51,6 +51,9 @@ std::optional<JsonNode> ReadJsonFile(const std::string& path, ImportRun* run);
 [[nodiscard]] bool CheckWrittenLayouts(const std::vector<std::pair<std::string, JsonDoc>>& layouts,
                                        ImportRun* run);
 
+// Writes the layout of one side and checks it so. False after an error.
+[[nodiscard]] bool WriteLayoutFile(const std::string& path, const JsonDoc& doc, ImportRun* run);
+
 // Writes a topology, reads it again as the compiler does, and adds it to run.written. False after
 // an error.
 [[nodiscard]] bool WriteTopologyFile(const std::string& path, const JsonDoc& doc, ImportRun* run);

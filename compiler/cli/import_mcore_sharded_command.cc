@@ -13,13 +13,8 @@ void DeclareImportMcoreSharded(CLI::App* app, ImportMcoreShardedArgs* args) {
                   "the checkpoint as {name: {shape, dtype}}, for files without 'tensors'");
   app->add_option("-o,--output", args->output, "layout to write, '-' for standard output")
       ->required();
-  app->add_option("--side", args->side, "which side the ranks are on")
-      ->check(CLI::IsMember({"source", "destination"}))
-      ->capture_default_str();
-  app->add_option("--rank-base", args->options.rank_base, "rank in the plan of the file's rank 0")
-      ->check(CLI::Range(int64_t{0}, kMaxMeshRanks))
-      ->capture_default_str();
-  app->add_option("--max-pieces", args->options.max_pieces, "boxes to read")
+  DeclareSide(app, &args->side);
+  app->add_option("--max-pieces", args->max_pieces, "boxes to read")
       ->check(CLI::Range(int64_t{1}, kMaxPieces))
       ->capture_default_str();
 }
@@ -31,15 +26,13 @@ bool RunImportMcoreSharded(const ImportMcoreShardedArgs& args, ImportRun* run) {
     shapes = ReadJsonFile(args.shapes, run);
     if (!shapes) return false;
   }
-  McoreOptions options = args.options;
-  options.source = args.side == "source";
+  const McoreOptions options = {SideOf(args.side), args.max_pieces};
   JsonDoc layout = JsonDoc::Object();
   if (!root ||
       !ImportMcoreSharded(*root, shapes ? &*shapes : nullptr, options, &run->diags, &layout)) {
     return false;
   }
-  return WriteDocFile(args.output, layout, run) &&
-         CheckWrittenLayouts({{args.output, layout}}, run);
+  return WriteLayoutFile(args.output, layout, run);
 }
 
 }  // namespace reshard

@@ -2,9 +2,11 @@
 #ifndef RESHARD_COMPILER_CLI_IMPORT_MCORE_SHARDED_COMMAND_H_
 #define RESHARD_COMPILER_CLI_IMPORT_MCORE_SHARDED_COMMAND_H_
 
+#include <cstdint>
 #include <string>
 
 #include "compiler/cli/import_files.h"
+#include "compiler/cli/side_options.h"
 #include "compiler/import/import_mcore_sharded.h"
 
 namespace CLI {
@@ -17,8 +19,8 @@ struct ImportMcoreShardedArgs {
   std::string file;    // path of the export
   std::string shapes;  // path; "": the file has them
   std::string output;  // path of the layout
-  std::string side = "source";
-  McoreOptions options;
+  SideArgs side;
+  int64_t max_pieces = McoreOptions().max_pieces;
 };
 
 void DeclareImportMcoreSharded(CLI::App* app, ImportMcoreShardedArgs* args);

@@ -23,7 +23,7 @@ struct Chunk {
 
 class Importer {
  public:
-  Importer(const DcpSide& side, Diagnostics* diags) : side_(side), diags_(*diags) {}
+  Importer(const ExportedSide& side, Diagnostics* diags) : side_(side), diags_(*diags) {}
 
   bool ReadTensor(const JsonMember& member) {
     const std::string what = "the tensor '" + member.key + "'";
@@ -133,7 +133,7 @@ class Importer {
     params_[std::move(ranks)].push_back(std::move(param));
   }
 
-  const DcpSide& side_;
+  const ExportedSide& side_;
   Diagnostics& diags_;
   std::vector<ModelTensor> tensors_;
   std::map<std::vector<int64_t>, std::vector<ExplicitParam>> params_;  // by the ranks that have it
@@ -141,7 +141,7 @@ class Importer {
 
 }  // namespace
 
-bool ImportDcp(const JsonNode& root, const DcpSide& side, Diagnostics* diags, JsonDoc* out) {
+bool ImportDcp(const JsonNode& root, const ExportedSide& side, Diagnostics* diags, JsonDoc* out) {
   ObjectReader object(root, "the checkpoint", diags);
   if (!ReadExportHead("reshard-import/dcp", &object, diags)) return false;
   const JsonNode* tensors = object.Required("tensors", JsonNode::Kind::kObject);

@@ -7,21 +7,15 @@
 #ifndef RESHARD_COMPILER_IMPORT_IMPORT_DCP_H_
 #define RESHARD_COMPILER_IMPORT_IMPORT_DCP_H_
 
-#include <cstdint>
-
 #include "compiler/diag/diagnostics.h"
 #include "compiler/frontend/json_node.h"
+#include "compiler/import/exported_side.h"
 #include "compiler/import/json_doc.h"
 
 namespace reshard {
 
-struct DcpSide {
-  bool source = true;
-  int64_t rank_base = 0;  // added to the ranks of the file
-};
-
 // Returns false after at least one error was reported.
-[[nodiscard]] bool ImportDcp(const JsonNode& root, const DcpSide& side, Diagnostics* diags,
+[[nodiscard]] bool ImportDcp(const JsonNode& root, const ExportedSide& side, Diagnostics* diags,
                              JsonDoc* out);
 
 }  // namespace reshard

@@ -6,18 +6,12 @@
 #ifndef RESHARD_COMPILER_IMPORT_IMPORT_DTENSOR_H_
 #define RESHARD_COMPILER_IMPORT_IMPORT_DTENSOR_H_
 
-#include <cstdint>
-
 #include "compiler/diag/diagnostics.h"
 #include "compiler/frontend/json_node.h"
+#include "compiler/import/exported_side.h"
 #include "compiler/import/json_doc.h"
 
 namespace reshard {
-
-struct ExportedSide {
-  bool source = true;
-  int64_t rank_base = 0;  // added to the ranks of the file
-};
 
 // Returns false after at least one error was reported.
 [[nodiscard]] bool ImportDtensor(const JsonNode& root, const ExportedSide& side, Diagnostics* diags,

@@ -81,7 +81,7 @@ class Importer {
 
   JsonDoc Layout() const {
     ExplicitLayout layout;
-    layout.source = options_.source;
+    layout.source = options_.side.source;
     layout.comment = "From Megatron-Core's sharded state: keys, or what aliases say that they are.";
     layout.mesh = "exported";
     layout.tensors = used_;
@@ -90,7 +90,7 @@ class Importer {
     for (const auto& [place, param] : params_) {
       ExplicitParam made = param;
       made.covered = IsCovered(made);
-      ranks_of[std::move(made)].push_back(place.first + options_.rank_base);
+      ranks_of[std::move(made)].push_back(place.first + options_.side.rank_base);
     }
     for (auto& [param, ranks] : ranks_of) layout.params[ranks].push_back(param);
     return ExplicitLayoutDoc(layout);

@@ -10,13 +10,13 @@
 
 #include "compiler/diag/diagnostics.h"
 #include "compiler/frontend/json_node.h"
+#include "compiler/import/exported_side.h"
 #include "compiler/import/json_doc.h"
 
 namespace reshard {
 
 struct McoreOptions {
-  bool source = true;
-  int64_t rank_base = 0;           // added to the ranks of the file
+  ExportedSide side;
   int64_t max_pieces = 1'000'000;  // of all entries, and of all aliases, before folding
 };
 

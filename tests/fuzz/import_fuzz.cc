@@ -170,7 +170,7 @@ class ImportInput {
   bool RunMcoreSharded() {
     JsonNode root;
     JsonDoc layout = JsonDoc::Object();
-    const McoreOptions options = {.max_pieces = 1000};
+    const McoreOptions options = {{}, 1000};
     if (!Read(1, &root) || !ImportMcoreSharded(root, nullptr, options, &diags_, &layout)) {
       return false;
     }
