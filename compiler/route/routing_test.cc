@@ -399,6 +399,25 @@ TEST_CASE("ranks that hold or need something land for others before those that d
   CHECK(more.loads[3].receive_bytes + more.loads[4].receive_bytes == 0);
 }
 
+TEST_CASE("each domain lands by its own NICs, whatever place the fast ones have in others") {
+  Job job;
+  job.AddDomain(1, 16 * kRate);
+  job.AddDomain(2, kRate);
+  job.AddDomain(2, kRate);
+  job.AddDomain(3, kRate);
+  job.topology.nics[1].bytes_per_s = 4 * kRate;
+  job.topology.nics[4].bytes_per_s = 4 * kRate;
+  job.topology.nics[6].bytes_per_s = 3 * kRate;
+  const int64_t bytes = int64_t{64} << 20;
+  job.AddClass({0}, {1, 2, 3, 4, 5, 6, 7}, {bytes});
+  const Routing routing = Route(job);
+  const double parts[] = {0, 4. / 5, 1. / 5, 1. / 5, 4. / 5, 1. / 5, 3. / 5, 1. / 5};
+  for (NicId nic = 1; nic < 8; ++nic) {
+    CHECK(static_cast<double>(routing.loads[nic].receive_bytes) ==
+          doctest::Approx(parts[nic] * static_cast<double>(bytes)).epsilon(0.01));
+  }
+}
+
 TEST_CASE("errors name the tensor and the ranks") {
   std::string text;
   {

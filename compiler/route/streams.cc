@@ -9,7 +9,9 @@
 #include <utility>
 
 #include "compiler/route/deal.h"
+#include "compiler/route/overlay.h"
 #include "compiler/route/round_cost.h"
+#include "compiler/route/water_fill.h"
 #include "compiler/transfer/describe_tensors.h"
 #include "compiler/transfer/name_ranks.h"
 
@@ -62,7 +64,12 @@ class StreamBuilder {
   Group MakeNetworkGroup(ClassId cls);
   int64_t LeastLevel() const;
   bool Widen(Width width, int64_t limit_ps, Group* group);
+  int64_t LimitPs(Width width) const;
   bool WidenOverloaded(Width width);
+  bool IsBusy(const Group& group, int64_t limit_ps) const;
+  void DivideByDomain();
+  void TakeDivisions(const std::vector<std::vector<int64_t>>& divisions,
+                     const std::vector<RankList>& landers, Group* group);
   RankList LocalLanders(const LocalDemand& demand);
   void AddNetworkGroups();
   void AddLocalGroups();
@@ -386,12 +393,73 @@ bool StreamBuilder::Widen(Width width, int64_t limit_ps, Group* group) {
 
 // Needers land their own bytes as long as that keeps no NIC much longer than the least possible.
 // Ranks with nothing else to do are asked for it only where that is longer than the job takes, too.
-bool StreamBuilder::WidenOverloaded(Width width) {
+int64_t StreamBuilder::LimitPs(Width width) const {
   const int64_t least_ps = std::max(LeastLevel(), width == Width::kAll ? in_.bound_ps : 0);
-  const int64_t limit_ps = least_ps + std::max(least_ps / kWorthWidening, kRoundOverheadNs * 1000);
+  return least_ps + std::max(least_ps / kWorthWidening, kRoundOverheadNs * 1000);
+}
+
+bool StreamBuilder::WidenOverloaded(Width width) {
+  const int64_t limit_ps = LimitPs(width);
   bool widened = false;
   for (Group& group : groups_) widened |= Widen(width, limit_ps, &group);
   return widened;
+}
+
+bool StreamBuilder::IsBusy(const Group& group, int64_t limit_ps) const {
+  return std::any_of(group.streams.begin(), group.streams.end(), [&](uint32_t stream) {
+    return LevelAfter(stream, 0) > limit_ps;
+  });
+}
+
+// Candidates have landers of the same place in all of their domains. Where these have fast NICs in other
+// places that is not enough: there each domain divides a group's bytes by itself.
+void StreamBuilder::DivideByDomain() {
+  const int64_t limit_ps = LimitPs(Width::kAll);
+  std::vector<Group*> busy;
+  for (Group& group : groups_) {
+    const bool several = group.streams.size() > 1 && out_[group.streams[0]].domains.size() > 1;
+    if (several && IsBusy(group, limit_ps)) busy.push_back(&group);
+  }
+  std::vector<Flow> flows;
+  std::vector<std::vector<RankList>> landers_of;  // per busy group and domain; one for each outlet
+  for (Group* group : busy) {
+    std::vector<RankList>& landers = landers_of.emplace_back();
+    for (size_t d = 0; d < out_[group->streams[0]].domains.size(); ++d) {
+      std::map<OutletId, Rank> by_outlet;
+      for (const uint32_t stream : group->streams) {
+        const Rank rank = out_[stream].landers[d];
+        by_outlet.try_emplace(in_.ports->outlet_of_rank(rank), rank);
+      }
+      Flow& flow = flows.emplace_back();
+      flow.bytes = group->bytes;
+      RankList& ranks = landers.emplace_back();
+      for (const auto& [outlet, rank] : by_outlet) {
+        flow.outlets.push_back(outlet);
+        ranks.push_back(rank);
+      }
+    }
+    for (size_t j = 0; j < group->streams.size(); ++j) Charge(*group, j, -group->part_bytes[j]);
+  }
+  WaterFill(*in_.ports, &flows, &received_);
+  auto flow = flows.begin();
+  for (size_t g = 0; g < busy.size(); ++g) {
+    std::vector<std::vector<int64_t>> divisions;
+    for (size_t d = 0; d < landers_of[g].size(); ++d) divisions.push_back((flow++)->parts);
+    TakeDivisions(divisions, landers_of[g], busy[g]);
+  }
+}
+
+void StreamBuilder::TakeDivisions(const std::vector<std::vector<int64_t>>& divisions,
+                                  const std::vector<RankList>& landers, Group* group) {
+  const std::vector<DomainId> domains = out_[group->streams[0]].domains;
+  group->streams.clear();
+  group->part_bytes.clear();
+  for (const OverlaidRun& run : Overlay(divisions)) {
+    RankList chosen;
+    for (size_t d = 0; d < landers.size(); ++d) chosen.push_back(landers[d][run.parts[d]]);
+    group->streams.push_back(StreamOf(domains, std::move(chosen), false));
+    group->part_bytes.push_back(run.bytes);
+  }
 }
 
 bool StreamBuilder::LandersAreAlike(const Group& group) const {
@@ -443,6 +511,7 @@ bool StreamBuilder::Run() {
   for (const Width width : {Width::kParticipants, Width::kAll}) {
     if (WidenOverloaded(width)) Balance();
   }
+  DivideByDomain();
   const size_t network_groups = groups_.size();
   AddLocalGroups();
   for (size_t i = 0; i < groups_.size(); ++i) {

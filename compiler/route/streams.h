@@ -3,7 +3,8 @@
 // The bytes of a class are dealt over candidates: candidate j of its needers lands on usable needer
 // j mod m of every domain, m their number there. Candidates share out all bytes so that the landing
 // ports are equally busy; a class is split only where a candidate's part ends inside it. Where needers
-// alone would keep a NIC busy for longer than their domain has to, its other ranks are candidates, too.
+// alone would keep a NIC busy for longer than their domain has to, its other ranks are candidates, too;
+// where that is not enough, each domain divides the bytes over its landers by itself.
 #ifndef RESHARD_COMPILER_ROUTE_STREAMS_H_
 #define RESHARD_COMPILER_ROUTE_STREAMS_H_
 

@@ -232,6 +232,22 @@ def random_fabric_job(seed):
                fabric=rng.choice([None, None, 1, 3]))
 
 
+def random_landing_job(seed):
+    """Fast sources; domains with NICs of different rates, which some ranks lack and others do not need."""
+    rng = random.Random(2000 + seed)
+    domains = [[8], [8]]
+    for _ in range(rng.randint(1, 3)):
+        rates = [rng.choice([0, 1, 1, 2, 4]) for _ in range(rng.randint(1, 4))]
+        if not any(rates):
+            rates[0] = 1
+        domains.append(rates)
+    ranks = range(2, sum(len(rates) for rates in domains))
+    tensors = [(rng.randint(10, 50) * 10**8, [rng.randrange(2)],
+                rng.sample(ranks, rng.randint(1, min(3, len(ranks)))))
+               for _ in range(rng.randint(1, 4))]
+    return Job(domains, tensors, scaleup=10**6)
+
+
 @unittest.skipIf(linprog is None, "python3-scipy is not installed")
 class BoundLpTest(unittest.TestCase):
     def check(self, job, by_rank=False):
@@ -297,6 +313,25 @@ class BoundLpTest(unittest.TestCase):
         # In all 13 * 10**8 bytes, sent by five domains.
         self.assertEqual(printed["bound_if_only_holders_and_needers_relay_ns"], 260_000_000)
         self.assertLess(simulated, 0.21)
+
+    def test_the_only_nic_of_a_domain_is_that_of_a_rank_that_needs_nothing(self):
+        self.reaches(Job([[1], [0, 1]], [(10**8, [0], [1])], scaleup=10**6))
+
+    def test_all_nics_of_the_needer_s_domain_receive(self):
+        self.reaches(Job([[8], [1] * 8], [(8 * 10**8, [0], [1])], scaleup=10**6))
+
+    def test_random_domains_receive_over_all_of_their_nics(self):
+        worst = (0, None)
+        for seed in range(40):
+            job = random_landing_job(seed)
+            with self.subTest(seed=seed):
+                printed, simulated = job.compiled()
+                best = shortest_time(job)
+                # No NIC has more to carry than it must; waits for each other are another matter.
+                self.assertLess(printed["busiest_ns"] / 1e9, best * 1.01)
+                self.assertLess(simulated, best * 1.8)
+                worst = max(worst, (simulated / best, seed))
+        print("simulated / best: at most %.3f, with seed %d" % worst)
 
     def test_a_rank_cannot_get_more_than_its_ports_carry(self):
         # Three NICs bring the bytes, but the only needer has a slow port into its domain.
