@@ -117,6 +117,19 @@ class TorchExecutorTest(unittest.TestCase):
         self.assertTrue(torch.equal(self.whole["proj"][:, :3], tensors["proj.weight"]))
         self.assertEqual(1, tensors["count"].item())
 
+    def test_a_tensor_that_cannot_be_bound_is_an_error_on_all_ranks(self):
+        self.models[2].proj.weight = torch.nn.Parameter(
+            torch.zeros(ROWS, HIDDEN // 2, dtype=torch.bfloat16).to_sparse(), requires_grad=False)
+        # The others do not wait for it until this time is over.
+        everybody = {"rank%d" % rank: {"prepare_timeout": 3600} for rank in range(4)}
+        errors = self.make(**everybody)
+        self.assertIsInstance(errors[2], ValueError)
+        self.assertIn("'proj.weight' has the layout torch.sparse_coo", str(errors[2]))
+        for rank in (0, 1, 3):
+            self.assertIsInstance(errors[rank], reshard.ReshardError)
+            self.assertIn("rank 2 failed: ", str(errors[rank]))
+            self.assertIn("'proj.weight'", str(errors[rank]))
+
     def refused_at_step(self, change, said):
         self.timeout = 5  # which passes before the others are told
         self.assertEqual({None}, set(self.make().values()))

@@ -181,8 +181,9 @@ class Executor:
             RuntimeError: two names of one param are two tensors on this rank; the other ranks get a
                 ReshardError that names the param.
             ValueError: an argument or tensor that cannot be used at all. On all processes of the
-                group what is wrong on one of them; with "mpi" or a Backend only on that rank, while
-                the others wait for it in prepare.
+                group what is wrong on one of them; with "mpi" or a Backend the others get a
+                ReshardError that names the rank and the param, if it was a tensor; what is wrong
+                with arguments is said on that rank alone, while the others wait in prepare.
         """
         self._generation = 0
         self._timeout = timeout
@@ -206,6 +207,7 @@ class Executor:
             apart = self._bind_all(params, sides)
         except Exception as error:
             if not _has_group(process_group, backend):
+                self._fail_on_all(prepare_timeout, error)
                 raise
             problem = str(error) or type(error).__name__
         if _has_group(process_group, backend):
@@ -218,6 +220,14 @@ class Executor:
                 raise untied from error
             raise untied
         self._executor.prepare(prepare_timeout)
+
+    def _fail_on_all(self, timeout: Optional[float], error: Exception) -> None:
+        """The other ranks, in prepare, get an error in place of waiting for this one."""
+        if not hasattr(self, "_executor"):
+            return
+        with contextlib.suppress(ReshardError):
+            self._executor.prepare(timeout)  # which lacks what was not bound
+            self._executor.abort(str(error)[:500])
 
     def _rank_of(self, plan: Plan, rank: Optional[int], group: Any,
                  backend: Union[str, Backend]) -> int:
@@ -273,17 +283,28 @@ class Executor:
 
     def _bind_all(self, params: List[Tuple[Param, str, Optional[torch.Tensor]]],
                   sides: Mapping[str, Mapping[str, torch.Tensor]]) -> List[str]:
-        """What keeps params from being bound, of those whose names are several tensors."""
+        """What keeps params from being bound, of those whose names are several tensors.
+
+        Raises:
+            Exception: the first param that cannot be bound for another reason; all others are bound.
+        """
         apart: List[str] = []
+        failure: Optional[Exception] = None
         for param, name, tensor in params:
             if tensor is None:  # prepare lists what is missing, of all ranks
                 continue
-            if tensor.layout != torch.strided:
-                raise ValueError(f"'{name}' has the layout {tensor.layout}; params are dense tensors")
-            wrong = [] if param.external else _apart(param, name, tensor, sides[param.side])
-            if not wrong:
-                self._bind(param, name, tensor)
-            apart += wrong
+            try:
+                if tensor.layout != torch.strided:
+                    raise ValueError(
+                        f"'{name}' has the layout {tensor.layout}; params are dense tensors")
+                wrong = [] if param.external else _apart(param, name, tensor, sides[param.side])
+                if not wrong:
+                    self._bind(param, name, tensor)
+                apart += wrong
+            except Exception as error:
+                failure = failure or error
+        if failure is not None:
+            raise failure
         return apart
 
     def _bind(self, param: Param, name: str, tensor: torch.Tensor) -> None:
