@@ -24,17 +24,32 @@ Error CheckRank(const Plan& plan, Rank rank) {
          " [unknown-rank]";
 }
 
+constexpr size_t kNamesListed = 4;
+
+// The name that might have been meant, else some of those that there are.
+std::string Hint(const std::string& asked, const std::vector<std::string>& names) {
+  std::string hint = DidYouMean(asked, names);
+  if (!hint.empty() || names.empty()) return hint;
+  for (size_t i = 0; i < std::min(names.size(), kNamesListed); ++i) {
+    hint += (i == 0 ? ", there is '" : ", '") + names[i] + "'";
+  }
+  return hint + (names.size() > kNamesListed ? " and others" : "");
+}
+
+std::string JoinIndex(const std::vector<int64_t>& index) {
+  std::string text;
+  for (const int64_t i : index) text += (text.empty() ? "" : ", ") + std::to_string(i);
+  return "[" + text + "]";
+}
+
 Error CheckIndex(const PlanFamily& family, const std::vector<int64_t>& at) {
   bool inside = at.size() == family.shape.size();
   for (size_t i = 0; inside && i < at.size(); ++i) {
     inside = at[i] >= 0 && at[i] < family.shape[i];
   }
   if (inside) return std::nullopt;
-  std::string shape;
-  for (const int64_t extent : family.shape) {
-    shape += (shape.empty() ? "" : ", ") + std::to_string(extent);
-  }
-  return "--at is no element of a param of shape [" + shape + "] [bad-index]";
+  return "--at " + JoinIndex(at) + " is no element of a param of shape " + JoinIndex(family.shape) +
+         " [bad-index]";
 }
 
 std::string SideText(const ExplainArgs& args) { return args.source ? "source" : "destination"; }
@@ -48,7 +63,7 @@ std::string ParamHint(const Plan& plan, PlanSide side, const ExplainArgs& args) 
   }
   const std::vector<std::string> names = SomeParamNames(plan, side, *args.rank, *args.param);
   if (names.empty()) return ", which has no " + SideText(args) + " params";
-  return DidYouMean(*args.param, names);
+  return Hint(*args.param, names);
 }
 
 Error ExplainFlows(const Plan& plan, const ExplainArgs& args, std::ostream& out) {
@@ -69,7 +84,7 @@ Error ExplainFlows(const Plan& plan, const ExplainArgs& args, std::ostream& out)
     report.query.at = args.at;
   }
   report.why = args.why;
-  report.flows = ExplainParam(plan, report.query);
+  report.explanation = ExplainParam(plan, report.query);
   if (args.style.format == OutputFormat::kJson) {
     PrintFlowsJson(plan, report, out);
   } else {
@@ -86,8 +101,7 @@ Error ExplainPassages(const Plan& plan, const ExplainArgs& args, std::ostream& o
     if (!found) {
       std::vector<std::string> names;
       for (const PlanNic& nic : plan.nics) names.push_back(nic.name);
-      return "no NIC '" + *args.nic + "' in this plan" + DidYouMean(*args.nic, names) +
-             " [unknown-nic]";
+      return "no NIC '" + *args.nic + "' in this plan" + Hint(*args.nic, names) + " [unknown-nic]";
     }
     what = "messages of the ranks that use " + *args.nic;
     passages = *std::move(found);

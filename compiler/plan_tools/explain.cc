@@ -6,14 +6,12 @@
 #include <tuple>
 #include <utility>
 
-#include "compiler/plan_tools/loads.h"
 #include "runtime/plan/program.h"
 
 namespace reshard {
 namespace {
 
-// Ranges [begin, begin + extent) of the dims of a super-tensor.
-using Box = std::vector<PlanInterval>;
+using Box = SuperBox;
 
 // Finds the indices of a place's dims at an instance, and at an offset unless it is negative.
 class PlaceSearch {
@@ -126,92 +124,141 @@ int64_t CellBytes(const Plan& plan, const PlanCell& cell) {
   return bytes;
 }
 
-// Name and index range of the tensor elements of `box`.
-void NameElements(const PlanSuper& super, const Box& box, Flow* flow) {
-  const size_t loops = super.loop_begin.size();
-  std::vector<std::pair<int64_t, int64_t>> axes(loops + super.shape.size());
+std::optional<Box> Overlap(const Plan& plan, const PlanPlace& place, const Box& box) {
+  Box overlap;
   for (size_t d = 0; d < box.size(); ++d) {
-    auto& [first, last] = axes[super.dims[d].axis];
-    first += box[d].begin * super.dims[d].weight;
-    last += (box[d].begin + box[d].extent - 1) * super.dims[d].weight;
+    const PlanDimRange& range = plan.place_dims[place.first_dim + d];
+    const int64_t begin = std::max(range.begin, box[d].begin);
+    const int64_t end = std::min(range.begin + range.extent, box[d].begin + box[d].extent);
+    if (begin >= end) return std::nullopt;
+    overlap.push_back({begin, end - begin});
   }
-  std::vector<int64_t> values;
-  for (size_t i = 0; i < loops; ++i) values.push_back(axes[i].first);
-  flow->tensor = super.name.Instance(values);
-  flow->index.assign(axes.begin() + static_cast<std::ptrdiff_t>(loops), axes.end());
+  return overlap;
 }
 
-class Explanation {
+class Explainer {
  public:
-  Explanation(const Plan& plan, const ParamQuery& query) : plan_(plan), query_(query) {
+  Explainer(const Plan& plan, const ParamQuery& query)
+      : plan_(plan),
+        query_(query),
+        pieces_of_class_(plan.classes.size()),
+        trees_of_stream_(plan.streams.size()),
+        injects_of_tree_(plan.trees.size()) {
     for (const PlanSite& site : plan.sites) domain_of_[site.rank] = site.domain;
+    for (uint32_t s = 0; s < plan.streams.size(); ++s) {
+      int64_t begin = 0;
+      for (uint32_t p = 0; p < plan.streams[s].piece_count; ++p) {
+        const PlanPiece& piece = plan.pieces[plan.streams[s].first_piece + p];
+        pieces_of_class_[piece.cls].push_back({s, &piece, begin});
+        begin += piece.extent;
+      }
+    }
+    for (uint32_t t = 0; t < plan.trees.size(); ++t) {
+      trees_of_stream_[plan.trees[t].stream].push_back(t);
+    }
+    for (const PlanInject& inject : plan.injects) injects_of_tree_[inject.tree].push_back(&inject);
   }
 
-  std::vector<Flow> Run() {
+  Explanation Run() {
     const PlanFamily& family = plan_.families[query_.param.family];
     const int64_t offset = query_.at ? OffsetOf(family, *query_.at) : -1;
-    std::vector<std::pair<uint32_t, Box>> boxes;  // super-tensor and its elements asked for
+    const bool source = query_.side == PlanSide::kSource;
+    std::vector<std::pair<const PlanPlace*, Box>> asked;
     for (const PlanPlace& place : plan_.places) {
       if (place.family != query_.param.family) continue;
       std::optional<Box> box = PlaceSearch(plan_, place).Find(query_.param.instance, offset);
-      if (box) boxes.emplace_back(place.super, *std::move(box));
+      if (box) asked.emplace_back(&place, *std::move(box));
     }
     for (uint32_t c = 0; c < plan_.classes.size(); ++c) {
       const PlanClass& cls = plan_.classes[c];
-      const bool source = query_.side == PlanSide::kSource;
       if (!Contains(plan_.rank_sets[source ? cls.holders : cls.needers], query_.rank)) continue;
       int64_t begin = 0;
       for (uint32_t i = 0; i < cls.cell_count; ++i) {
         const PlanCell& cell = plan_.cells[cls.first_cell + i];
-        for (const auto& [super, box] : boxes) {
-          if (super != cell.super) continue;
+        for (const auto& [place, box] : asked) {
+          if (place->super != cell.super) continue;
           const std::optional<Box> overlap = Overlap(plan_, cell, box);
-          if (overlap) AddFlows(c, cell, begin, *overlap);
+          if (overlap) AddParts(c, cell, begin, *place, *overlap);
         }
         begin += CellBytes(plan_, cell);
       }
     }
     const auto key = [](const Flow& flow) {
-      return std::tie(flow.tensor, flow.index, flow.path, flow.tree, flow.first_round);
+      return std::tie(flow.here, flow.tensor, flow.elements, flow.path, flow.tree,
+                      flow.first_round);
     };
-    std::sort(flows_.begin(), flows_.end(),
+    std::sort(result_.flows.begin(), result_.flows.end(),
               [&](const Flow& a, const Flow& b) { return key(a) < key(b); });
-    return std::move(flows_);
+    return std::move(result_);
   }
 
  private:
-  // The flows of `box`, a part of a cell whose bytes begin at `cell_begin` of the class.
-  void AddFlows(uint32_t cls, const PlanCell& cell, int64_t cell_begin, const Box& box) {
+  struct StreamPiece {
+    uint32_t stream = 0;
+    const PlanPiece* piece = nullptr;
+    int64_t begin = 0;  // in the stream
+  };
+  // What is known of a part but for its way: where ranks of the other side have it.
+  struct Part {
+    ParamPart elements;
+    std::vector<Flow::End> there;
+  };
+
+  // The flows of `box`, a part of a cell whose bytes begin at `cell_begin` of the class. Params of
+  // the other side that have the same parts of it are named together.
+  void AddParts(uint32_t cls, const PlanCell& cell, int64_t cell_begin, const PlanPlace& here,
+                const Box& box) {
+    const bool source = query_.side == PlanSide::kSource;
+    const PlanClass& of = plan_.classes[cls];
+    const RankList& others = plan_.rank_sets[source ? of.needers : of.holders];
+    std::map<std::pair<ParamBox, std::vector<IndexRun>>, Part> parts;
+    for (const PlanPlace& place : plan_.places) {
+      if (place.super != cell.super) continue;
+      const PlanFamily& family = plan_.families[place.family];
+      if (family.side == query_.side) continue;
+      const RankList ranks = Intersection(plan_.rank_sets[family.rank_set], others);
+      const std::optional<Box> overlap = Overlap(plan_, place, box);
+      if (ranks.empty() || !overlap) continue;
+      std::vector<ParamPart> found;
+      if (!AppendParamParts(plan_, *overlap, here, place, kMaxFlows, &found)) {
+        result_.complete = false;
+        continue;
+      }
+      for (ParamPart& one : found) {
+        Part& part = parts[{one.here, one.elements}];
+        part.there.push_back({ranks, std::move(one.there)});
+        part.elements = std::move(one);
+      }
+    }
+    for (const auto& [key, part] : parts) AddStreams(cls, cell, cell_begin, part);
+  }
+
+  void AddStreams(uint32_t cls, const PlanCell& cell, int64_t cell_begin, const Part& part) {
     Flow flow;
     flow.cls = cls;
-    NameElements(plan_.supers[cell.super], box, &flow);
-    flow.bytes = DTypeBytes(plan_.supers[cell.super].dtype);
-    for (const PlanInterval& range : box) flow.bytes *= range.extent;
+    flow.tensor = part.elements.tensor;
+    flow.elements = part.elements.elements;
+    flow.bytes = part.elements.bytes;
+    flow.here = part.elements.here;
+    const Box& box = part.elements.box;
     const int64_t begin = cell_begin + ByteInCell(plan_, cell, box, false);
     const int64_t end = cell_begin + ByteInCell(plan_, cell, box, true) +
                         DTypeBytes(plan_.supers[cell.super].dtype);
-    for (uint32_t s = 0; s < plan_.streams.size(); ++s) {
-      int64_t piece_begin = 0;  // in the stream
-      for (uint32_t p = 0; p < plan_.streams[s].piece_count; ++p) {
-        const PlanPiece& piece = plan_.pieces[plan_.streams[s].first_piece + p];
-        const int64_t low = std::max(begin, piece.begin);
-        const int64_t high = std::min(end, piece.begin + piece.extent);
-        if (piece.cls == cls && low < high) {
-          AddTrees(flow, s, piece_begin + low - piece.begin, piece_begin + high - piece.begin);
-        }
-        piece_begin += piece.extent;
-      }
+    for (const auto& [stream, piece, piece_begin] : pieces_of_class_[cls]) {
+      const int64_t low = std::max(begin, piece->begin);
+      const int64_t high = std::min(end, piece->begin + piece->extent);
+      if (low >= high) continue;
+      flow.stream = stream;
+      flow.local = plan_.streams[stream].local;
+      AddTrees(flow, part, piece_begin + low - piece->begin, piece_begin + high - piece->begin);
     }
   }
 
   // Bytes [begin, end) of the stream.
-  void AddTrees(Flow flow, uint32_t stream, int64_t begin, int64_t end) {
-    flow.stream = stream;
-    flow.local = plan_.streams[stream].local;
+  void AddTrees(Flow flow, const Part& part, int64_t begin, int64_t end) {
     const RankList& needers = plan_.rank_sets[plan_.classes[flow.cls].needers];
-    for (uint32_t t = 0; t < plan_.trees.size(); ++t) {
+    for (const uint32_t t : trees_of_stream_[flow.stream]) {
       const PlanTree& tree = plan_.trees[t];
-      if (tree.stream != stream) continue;
       for (uint32_t position = 0; position < tree.member_count; ++position) {
         const Rank lander = plan_.tree_members[tree.first_member + position];
         flow.destinations.clear();
@@ -223,7 +270,7 @@ class Explanation {
         if (flow.destinations.empty()) continue;
         flow.tree = t;
         flow.path = PathTo(tree, position);
-        AddInjects(flow, begin, end, TreeDepth(tree.kind, position));
+        AddInjects(flow, part, begin, end, TreeDepth(tree.kind, position));
       }
     }
   }
@@ -238,50 +285,47 @@ class Explanation {
     return path;
   }
 
-  void AddInjects(Flow flow, int64_t begin, int64_t end, uint32_t depth) {
+  void AddInjects(Flow flow, const Part& part, int64_t begin, int64_t end, uint32_t depth) {
     std::set<Rank> sources;
     bool found = false;
-    for (const PlanInject& inject : plan_.injects) {
-      if (inject.tree != flow.tree || inject.begin >= end ||
-          inject.begin + inject.extent <= begin) {
-        continue;
-      }
-      sources.insert(inject.source);
-      const uint32_t round = inject.round + depth;
+    for (const PlanInject* inject : injects_of_tree_[flow.tree]) {
+      if (inject->begin >= end || inject->begin + inject->extent <= begin) continue;
+      sources.insert(inject->source);
+      const uint32_t round = inject->round + depth;
       flow.first_round = found ? std::min(flow.first_round, round) : round;
       flow.last_round = found ? std::max(flow.last_round, round) : round;
       found = true;
     }
     flow.sources.assign(sources.begin(), sources.end());
-    flows_.push_back(std::move(flow));
+    const bool source = query_.side == PlanSide::kSource;
+    flow.there = EndsOf(part, source ? flow.destinations : flow.sources);
+    if (result_.flows.size() < kMaxFlows) {
+      result_.flows.push_back(std::move(flow));
+    } else {
+      result_.complete = false;
+    }
+  }
+
+  // The params of these ranks only, each once.
+  static std::vector<Flow::End> EndsOf(const Part& part, const RankList& ranks) {
+    std::map<ParamBox, RankList> ranks_of;
+    for (const Flow::End& end : part.there) {
+      const RankList common = Intersection(end.ranks, ranks);
+      if (!common.empty()) ranks_of[end.box] = Union(ranks_of[end.box], common);
+    }
+    std::vector<Flow::End> ends;
+    for (auto& [box, of] : ranks_of) ends.push_back({std::move(of), box});
+    return ends;
   }
 
   const Plan& plan_;
   const ParamQuery& query_;
   std::map<Rank, uint32_t> domain_of_;
-  std::vector<Flow> flows_;
+  std::vector<std::vector<StreamPiece>> pieces_of_class_;
+  std::vector<std::vector<uint32_t>> trees_of_stream_;
+  std::vector<std::vector<const PlanInject*>> injects_of_tree_;
+  Explanation result_;
 };
-
-std::vector<Alternative> AlternativesOf(const Plan& plan, const RankList& ranks,
-                                        const RankList& chosen, bool sends) {
-  const PlanLoads loads = ComputeLoads(plan);
-  std::vector<Alternative> found;
-  for (size_t s = 0; s < plan.sites.size(); ++s) {
-    const PlanSite& site = plan.sites[s];
-    if (!Contains(ranks, site.rank)) continue;
-    found.push_back({site.rank, plan.domains[site.domain].name,
-                     sends ? loads.sites[s].send_bytes : loads.sites[s].receive_bytes,
-                     Contains(chosen, site.rank)});
-  }
-  return found;
-}
-
-const PlanSite* SiteOf(const Plan& plan, Rank rank) {
-  for (const PlanSite& site : plan.sites) {
-    if (site.rank == rank) return &site;
-  }
-  return nullptr;
-}
 
 // The network messages that `wanted` accepts, by round.
 template <class Wanted>
@@ -328,22 +372,8 @@ void ForEachPassage(const Plan& plan, const std::function<void(const Passage&)>&
   }
 }
 
-std::vector<Flow> ExplainParam(const Plan& plan, const ParamQuery& query) {
-  return Explanation(plan, query).Run();
-}
-
-std::vector<Alternative> SourceAlternatives(const Plan& plan, const Flow& flow) {
-  return AlternativesOf(plan, plan.rank_sets[plan.classes[flow.cls].holders], flow.sources, true);
-}
-
-std::vector<Alternative> LanderAlternatives(const Plan& plan, const Flow& flow) {
-  const PlanSite* lander = SiteOf(plan, flow.path.back());
-  if (lander == nullptr || flow.local) return {};
-  RankList ranks;
-  for (const PlanSite& site : plan.sites) {
-    if (site.domain == lander->domain) ranks.push_back(site.rank);
-  }
-  return AlternativesOf(plan, ranks, {flow.path.back()}, false);
+Explanation ExplainParam(const Plan& plan, const ParamQuery& query) {
+  return Explainer(plan, query).Run();
 }
 
 std::vector<Passage> PassagesBetween(const Plan& plan, Rank from, Rank to) {

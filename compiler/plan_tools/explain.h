@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "compiler/plan_tools/param_parts.h"
 #include "compiler/plan_tools/tensor_places.h"
 #include "runtime/plan/plan.h"
 
@@ -24,34 +25,36 @@ struct ParamQuery {
   std::optional<std::vector<int64_t>> at;  // one element; else the whole param
 };
 
-// Elements of one cell on their way to the ranks of one domain.
+// Elements of one tensor on their way to the ranks of one domain, as they lie in the param asked
+// about and in one param of the other side.
 struct Flow {
-  std::string tensor;                              // of the first element
-  std::vector<std::pair<int64_t, int64_t>> index;  // first and last element per dim of the tensor
-  int64_t bytes = 0;                               // of the elements asked for
+  // Where ranks have them (sources that send them), or want them (destinations).
+  struct End {
+    RankList ranks;
+    ParamBox box;
+  };
+  std::string tensor;
+  std::vector<IndexRun> elements;  // per dim of the tensor
+  int64_t bytes = 0;               // of the elements asked for
+  ParamBox here;                   // the part of the param asked about
+  std::vector<End> there;          // params of the other side, each once
   uint32_t cls = 0;
   uint32_t stream = 0, tree = 0;
   bool local = false;      // without network: the lander has the bytes itself
   RankList sources;        // that send these bytes
-  std::vector<Rank> path;  // landers from the head to the one of the domain
+  std::vector<Rank> path;  // ranks of the tree from the head to the lander of the domain
   RankList destinations;   // ranks of the domain that need them (the rank asked about)
   uint32_t first_round = 0, last_round = 0;  // in which they reach the domain
 };
 
-// Flows by tensor element, then domain. Empty for elements that no tensor has (padding). `at` lies
-// inside the param.
-std::vector<Flow> ExplainParam(const Plan& plan, const ParamQuery& query);
-
-// A rank that might have done what another does, with what passes through its NICs.
-struct Alternative {
-  Rank rank = 0;
-  std::string domain;
-  int64_t bytes = 0;  // sends of holders, receives of landers, over the network
-  bool chosen = false;
+struct Explanation {
+  std::vector<Flow> flows;  // by what of the param they are, then tensor element, then path
+  bool complete = true;     // else there are more than kMaxFlows
 };
-// The holders of the flow's bytes, and the ranks of the domain in which they land.
-std::vector<Alternative> SourceAlternatives(const Plan& plan, const Flow& flow);
-std::vector<Alternative> LanderAlternatives(const Plan& plan, const Flow& flow);
+inline constexpr size_t kMaxFlows = size_t{1} << 18;
+
+// No flows for elements that no tensor has (padding). `at` lies inside the param.
+Explanation ExplainParam(const Plan& plan, const ParamQuery& query);
 
 // A message between two ranks.
 struct Passage {

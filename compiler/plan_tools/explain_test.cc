@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/plan_tools/explain_why.h"
 #include "doctest/doctest.h"
 #include "runtime/plan/testing/small_plan.h"
 
@@ -13,7 +14,7 @@ std::vector<Flow> Explain(const Plan& plan, PlanSide side, Rank rank, const std:
                           std::optional<std::vector<int64_t>> at) {
   const std::optional<ParamId> param = FindParam(plan, side, rank, name);
   REQUIRE(param);
-  return ExplainParam(plan, {side, rank, *param, std::move(at)});
+  return ExplainParam(plan, {side, rank, *param, std::move(at)}).flows;
 }
 
 // The first param of the side.
@@ -34,8 +35,15 @@ TEST_CASE("every element of the toy comes from the rank that has its row") {
             Explain(plan, PlanSide::kDestination, rank, name, {{row, column}});
         REQUIRE(flows.size() == 1);
         const int64_t of_tensor = 2 * (static_cast<int64_t>(rank) - 2) + column;
-        const std::vector<std::pair<int64_t, int64_t>> index = {{row, row}, {of_tensor, of_tensor}};
-        CHECK(flows[0].index == index);
+        CHECK(flows[0].elements == std::vector<IndexRun>{{row}, {of_tensor}});
+        // The sources have four rows each.
+        const std::vector<int64_t> here = {row, column}, there = {row % 4, of_tensor};
+        CHECK(flows[0].here.first == here);
+        CHECK(flows[0].here.last == here);
+        REQUIRE(flows[0].there.size() == 1);
+        CHECK(flows[0].there[0].ranks == flows[0].sources);
+        CHECK(flows[0].there[0].box.param == ParamName(plan, PlanSide::kSource));
+        CHECK(flows[0].there[0].box.first == there);
         CHECK(flows[0].bytes == 4);
         CHECK(flows[0].sources == RankList{row < 4 ? 0u : 1u});
         CHECK(flows[0].destinations == RankList{rank});
@@ -49,8 +57,11 @@ TEST_CASE("a source element goes to all who need it") {
   const std::string name = ParamName(toy, PlanSide::kSource);
   const std::vector<Flow> flows = Explain(toy, PlanSide::kSource, 1, name, {{2, 5}});
   REQUIRE(flows.size() == 1);
-  CHECK(flows[0].index[0].first == 6);
+  CHECK(flows[0].elements[0] == IndexRun{6});
   CHECK(flows[0].destinations == RankList{4});
+  REQUIRE(flows[0].there.size() == 1);
+  CHECK(flows[0].there[0].ranks == RankList{4});
+  CHECK(flows[0].there[0].box.first == std::vector<int64_t>{6, 1});
 
   const Plan plan = testing::ReplicatedPlan();
   std::set<Rank> reached;
@@ -93,15 +104,88 @@ TEST_CASE("the parts of a whole param have all bytes of its elements that move")
       }
       for (const Rank rank : plan.rank_sets[family.rank_set]) {
         const std::string name = family.name.Instance(family.loop_begin);
-        std::set<std::pair<std::string, std::vector<std::pair<int64_t, int64_t>>>> seen;
+        std::set<std::pair<std::string, std::vector<IndexRun>>> seen;
         int64_t bytes = 0;
         for (const Flow& flow : Explain(plan, PlanSide::kDestination, rank, name, {})) {
-          if (seen.emplace(flow.tensor, flow.index).second) bytes += flow.bytes;
+          if (seen.emplace(flow.tensor, flow.elements).second) bytes += flow.bytes;
         }
         CHECK(bytes == family.bytes - padding);
       }
     }
   }
+}
+
+// The index, in the place's param, of a tensor element; nothing where the place does not have it.
+std::optional<std::vector<int64_t>> IndexIn(const TensorPlace& place,
+                                            const std::vector<int64_t>& element, DType dtype) {
+  int64_t offset = place.offset_bytes;
+  for (size_t d = 0; d < element.size(); ++d) {
+    const IndexRun& run = place.box[d];
+    const int64_t steps = (element[d] - run.begin) / run.step;
+    if (steps < 0 || steps >= run.count || run.begin + steps * run.step != element[d]) return {};
+    offset += steps * place.stride_bytes[d];
+  }
+  int64_t number = offset / DTypeBytes(dtype);
+  std::vector<int64_t> index(place.param_shape.size());
+  for (size_t d = index.size(); d-- > 0;) {
+    index[d] = number % place.param_shape[d];
+    number /= place.param_shape[d];
+  }
+  return index;
+}
+
+// Checks the corners of a flow's part against the places of its tensor.
+void CheckCorners(const Plan& plan, const Flow& flow, PlanSide side, Rank rank,
+                  const ParamBox& box) {
+  const std::optional<TensorId> tensor = FindTensor(plan, flow.tensor);
+  REQUIRE(tensor);
+  std::vector<int64_t> first, last;
+  for (const IndexRun& run : flow.elements) {
+    first.push_back(run.begin);
+    last.push_back(run.begin + (run.count - 1) * run.step);
+  }
+  bool known = false;
+  for (const TensorPlace& place : PlacesOfTensor(plan, *tensor)) {
+    if (place.side != side || place.param != box.param) continue;
+    if (!Contains(plan.rank_sets[place.rank_set], rank)) continue;
+    const DType dtype = plan.supers[tensor->super].dtype;
+    known = known ||
+            (IndexIn(place, first, dtype) == box.first && IndexIn(place, last, dtype) == box.last);
+  }
+  CHECK(known);
+}
+
+TEST_CASE("parts lie where the places of their tensors say, in the params of both sides") {
+  int boxes = 0;
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    CAPTURE(named.name);
+    const Plan& plan = named.plan;
+    for (const PlanFamily& family : plan.families) {
+      if (family.external) continue;
+      const Rank rank = plan.rank_sets[family.rank_set].front();
+      const PlanSide other =
+          family.side == PlanSide::kSource ? PlanSide::kDestination : PlanSide::kSource;
+      const std::string name = family.name.Instance(family.loop_begin);
+      for (const Flow& flow : Explain(plan, family.side, rank, name, {})) {
+        CHECK(flow.here.param == name);
+        CheckCorners(plan, flow, family.side, rank, flow.here);
+        CHECK(!flow.there.empty());
+        RankList ranks;
+        for (const Flow::End& end : flow.there) {
+          for (const Rank of : end.ranks) CheckCorners(plan, flow, other, of, end.box);
+          ranks = Union(ranks, end.ranks);
+        }
+        CHECK(ranks == (other == PlanSide::kSource ? flow.sources : flow.destinations));
+        int64_t elements = 1;
+        for (size_t d = 0; d < flow.here.first.size(); ++d) {
+          elements *= (flow.here.last[d] - flow.here.first[d]) / flow.here.step[d] + 1;
+        }
+        if (flow.here.is_box) CHECK(elements * DTypeBytes(family.dtype) == flow.bytes);
+        boxes += flow.here.is_box ? 1 : 0;
+      }
+    }
+  }
+  CHECK(boxes > 20);
 }
 
 TEST_CASE("padding comes from nowhere") {
@@ -120,21 +204,29 @@ TEST_CASE("padding comes from nowhere") {
             .empty());
 }
 
-TEST_CASE("alternatives are the holders and the ranks of the domain, one chosen") {
+TEST_CASE("alternatives are the holders and the ranks of each domain on the way, one chosen") {
   const Plan plan = testing::ReplicatedPlan();
   const std::string name = ParamName(plan, PlanSide::kDestination);
   const std::vector<Flow> flows = Explain(plan, PlanSide::kDestination, 4, name, {{0, 0}});
   REQUIRE(flows.size() == 1);
-  const std::vector<Alternative> holders = SourceAlternatives(plan, flows[0]);
+  const WhyFlows why(plan);
+  const std::vector<Alternative> holders = why.Holders(flows[0]);
   REQUIRE(holders.size() == 2);
   CHECK(holders[0].chosen != holders[1].chosen);
-  const std::vector<Alternative> landers = LanderAlternatives(plan, flows[0]);
+  const std::vector<Hop> hops = why.Hops(flows[0]);
+  REQUIRE(hops.size() == 2);
+  for (const Hop& hop : hops) CHECK(hop.role == PathRole::kLands);
+  CHECK(hops[0].rank == 2);
+  CHECK(hops[1].position == 1);
+  const std::vector<Alternative>& landers = hops[1].alternatives;
   REQUIRE(landers.size() == 2);
   CHECK(landers[0].rank == 4);
   CHECK(!landers[0].chosen);
-  CHECK(landers[0].bytes == 0);
+  CHECK(landers[0].use.bytes.receive_bytes == 0);
   CHECK(landers[1].chosen);
-  CHECK(landers[1].bytes == 4096);
+  CHECK(landers[1].use.bytes.receive_bytes == 4096);
+  CHECK(landers[1].use.nic_bytes.receive_bytes == 4096);
+  CHECK(landers[1].use.nic == plan.nics[plan.sites[5].nics.at(0)].name);
 }
 
 TEST_CASE("messages add up to the plan's network bytes") {

@@ -16,8 +16,8 @@ namespace reshard {
 struct FlowsReport {
   std::string param;
   ParamQuery query;
-  std::vector<Flow> flows;
-  bool why = false;  // with the alternatives of each flow
+  Explanation explanation;
+  bool why = false;  // with the alternatives of each way
 };
 void PrintFlowsText(const Plan& plan, const FlowsReport& report, const TextStyle& style,
                     std::ostream& out);

@@ -4,6 +4,7 @@
 #ifndef RESHARD_COMPILER_PLAN_TOOLS_TENSOR_PLACES_H_
 #define RESHARD_COMPILER_PLAN_TOOLS_TENSOR_PLACES_H_
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,6 +42,7 @@ struct IndexRun {
   int64_t begin = 0;
   int64_t count = 1;
   int64_t step = 1;
+  auto operator<=>(const IndexRun&) const = default;
 };
 
 // A box of the tensor inside one param.
