@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "compiler/emit/check_memory.h"
@@ -19,6 +20,20 @@ constexpr std::array<std::string_view, 6> kStageTexts = {
 #undef RESHARD_STAGE
 };
 
+// Beside kUnorderedInLayouts and kUnorderedInTopologies: arrays inside their entries.
+constexpr std::string_view kUnorderedInsideLayouts[] = {"expect.points", "params.shares",
+                                                        "params.where"};
+constexpr std::string_view kUnorderedInsideTopologies[] = {
+    "node_types.*.nics", "node_types.*.nics.gpus", "node_types.*.numa.[]",
+    "node_types.*.pcie.switches", "node_types.*.pcie.switches.[]"};
+
+std::vector<std::string_view> Both(std::span<const std::string_view> a,
+                                   std::span<const std::string_view> b) {
+  std::vector<std::string_view> both(a.begin(), a.end());
+  both.insert(both.end(), b.begin(), b.end());
+  return both;
+}
+
 // A file as JSON; nullopt after its errors were reported.
 std::optional<JsonNode> ReadDocument(InputFile file, Diagnostics* diags, SourceMap* sources) {
   const uint32_t number = sources->Add(std::move(file.path), std::move(file.text));
@@ -32,7 +47,8 @@ std::optional<LayoutSpec> ReadLayoutDocument(InputFile file, Diagnostics* diags,
   const std::optional<JsonNode> root = ReadDocument(std::move(file), diags, sources);
   LayoutSpec spec;
   if (!root || !ReadLayoutSpec(*root, diags, &spec)) return std::nullopt;
-  *digest = Sha256Of(CanonicalJson(*root, kUnorderedInLayouts));
+  *digest = Sha256Of(
+      CanonicalJson(*root, Both(kUnorderedInLayouts, kUnorderedInsideLayouts)));
   return spec;
 }
 
@@ -41,7 +57,8 @@ std::optional<TopoSpec> ReadTopoDocument(InputFile file, Diagnostics* diags, Sou
   const std::optional<JsonNode> root = ReadDocument(std::move(file), diags, sources);
   TopoSpec spec;
   if (!root || !ReadTopoSpec(*root, diags, &spec)) return std::nullopt;
-  *digest = Sha256Of(CanonicalJson(*root, kUnorderedInTopologies));
+  *digest = Sha256Of(
+      CanonicalJson(*root, Both(kUnorderedInTopologies, kUnorderedInsideTopologies)));
   return spec;
 }
 

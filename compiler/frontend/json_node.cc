@@ -325,13 +325,30 @@ void AppendString(std::string_view text, std::string* out) {
   *out += '"';
 }
 
-// Writes the canonical text of a document; knows the keys that lead to the node at hand.
+// Paths to arrays: keys with dots between them, where "*" is any key and "[]" an array right inside an
+// array ("node_types.*.numa.[]").
+//
+// Those that lead through the key or array `name`, without it; "" is the value itself.
+std::vector<std::string_view> Below(const std::vector<std::string_view>& paths,
+                                    std::string_view name) {
+  std::vector<std::string_view> below;
+  for (const std::string_view path : paths) {
+    const size_t dot = std::min(path.find('.'), path.size());
+    const std::string_view head = path.substr(0, dot);
+    if (head != name && (head != "*" || name == "[]")) continue;
+    below.push_back(dot == path.size() ? std::string_view() : path.substr(dot + 1));
+  }
+  return below;
+}
+
+// Writes the canonical text of a document. `unordered`: the paths to sorted arrays from the node at
+// hand; items of an array are at the array's own path.
 class CanonicalWriter {
  public:
-  CanonicalWriter(std::span<const std::string_view> unordered, std::string* out)
-      : unordered_(unordered), out_(*out) {}
+  using Paths = std::vector<std::string_view>;
+  explicit CanonicalWriter(std::string* out) : out_(*out) {}
 
-  void Append(const JsonNode& node) {
+  void Append(const JsonNode& node, const Paths& unordered) {
     switch (node.kind) {
       case JsonNode::Kind::kNull:
         out_ += "null";
@@ -346,24 +363,25 @@ class CanonicalWriter {
         AppendString(node.text, &out_);
         break;
       case JsonNode::Kind::kArray:
-        AppendItems(node);
+        AppendItems(node, unordered);
         break;
       case JsonNode::Kind::kObject:
-        AppendMembers(node);
+        AppendMembers(node, unordered);
         break;
     }
   }
 
  private:
-  void AppendItems(const JsonNode& node) {
-    const bool sorts = depth_ <= 2 && std::find(unordered_.begin(), unordered_.end(), path_) !=
-                                          unordered_.end();
+  void AppendItems(const JsonNode& node, const Paths& unordered) {
+    const bool sorts = std::find(unordered.begin(), unordered.end(), "") != unordered.end();
+    const Paths arrays = Below(unordered, "[]");
     std::vector<std::string> texts;  // of sorted items
     const size_t begin = out_.size() + 1;
     out_ += '[';
     for (size_t i = 0; i < node.items.size(); ++i) {
       if (i != 0 && !sorts) out_ += ',';
-      Append(node.items[i]);
+      const JsonNode& item = node.items[i];
+      Append(item, item.kind == JsonNode::Kind::kArray ? arrays : unordered);
       if (!sorts) continue;
       texts.push_back(out_.substr(begin));
       out_.resize(begin);
@@ -376,7 +394,7 @@ class CanonicalWriter {
     out_ += ']';
   }
 
-  void AppendMembers(const JsonNode& node) {
+  void AppendMembers(const JsonNode& node, const Paths& unordered) {
     std::vector<const JsonMember*> sorted;
     for (const JsonMember& member : node.members) {
       if (member.key != "comment") sorted.push_back(&member);
@@ -384,24 +402,16 @@ class CanonicalWriter {
     std::sort(sorted.begin(), sorted.end(),
               [](const JsonMember* a, const JsonMember* b) { return a->key < b->key; });
     out_ += '{';
-    const size_t path_bytes = path_.size();
-    ++depth_;
     for (const JsonMember* member : sorted) {
       if (member != sorted.front()) out_ += ',';
       AppendString(member->key, &out_);
       out_ += ':';
-      if (depth_ <= 2) path_ += (path_.empty() ? "" : ".") + member->key;
-      Append(member->value);
-      path_.resize(path_bytes);
+      Append(member->value, Below(unordered, member->key));
     }
-    --depth_;
     out_ += '}';
   }
 
-  const std::span<const std::string_view> unordered_;
   std::string& out_;
-  std::string path_;  // the keys of the first two objects around the node
-  int depth_ = 0;     // objects around the node
 };
 
 }  // namespace
@@ -425,7 +435,7 @@ bool ReadJson(const SourceMap& sources, uint32_t file, Diagnostics* diags, JsonN
 
 std::string CanonicalJson(const JsonNode& node, std::span<const std::string_view> unordered) {
   std::string out;
-  CanonicalWriter(unordered, &out).Append(node);
+  CanonicalWriter(&out).Append(node, {unordered.begin(), unordered.end()});
   return out;
 }
 

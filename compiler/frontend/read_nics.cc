@@ -1,10 +1,12 @@
 // ReadNics: the NICs of a node type, listed one by one or made from one entry with "for".
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -146,6 +148,7 @@ class NicReader {
     if (gpu != nullptr) AddGpu(*gpu, object->Describe("gpu"), out);
     if (gpus == nullptr) return;
     for (const JsonNode& item : gpus->items) AddGpu(item, object->Describe("gpus"), out);
+    std::sort(out->gpus.begin(), out->gpus.end());
   }
 
   std::optional<PciePath> Word(const JsonNode& node, const std::string& what) {
@@ -226,6 +229,16 @@ bool ReadListed(const JsonNode& nics, TopoReader* reader, NodeTypeSpec* type) {
   return ok;
 }
 
+// By their lowest own GPU, those without one last, and by name: "mlx5_9" before "mlx5_10". Names are
+// unique, so that the order in which the file lists them has no meaning.
+bool StandsBefore(const NicSpec& a, const NicSpec& b) {
+  const auto key = [](const NicSpec& nic) {
+    return std::tuple(nic.gpus.empty() ? kMaxGpusPerNode : nic.gpus.front(), nic.name.value.size(),
+                      std::string_view(nic.name.value));
+  };
+  return key(a) < key(b);
+}
+
 }  // namespace
 
 bool ReadNics(const JsonNode& nics, TopoReader* reader, NodeTypeSpec* type) {
@@ -247,6 +260,7 @@ bool ReadNics(const JsonNode& nics, TopoReader* reader, NodeTypeSpec* type) {
                          "the node type has two NICs '" + nic.name.value + "'");
     return false;
   }
+  std::sort(type->nics.begin(), type->nics.end(), StandsBefore);
   return true;
 }
 

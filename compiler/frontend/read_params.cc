@@ -13,6 +13,9 @@ void ReadShares(const JsonNode& node, Diagnostics* diags, std::vector<NameExpr>*
   for (const JsonNode& item : ItemsOf(node, "a list of names", diags)) {
     out->push_back(ReadName(item, "the name of a param", diags));
   }
+  // Their order has no meaning.
+  std::sort(out->begin(), out->end(),
+            [](const NameExpr& a, const NameExpr& b) { return a.source < b.source; });
 }
 
 ParamSpec::External ReadExternal(const JsonNode& node, Diagnostics* diags) {

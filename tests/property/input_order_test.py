@@ -18,7 +18,7 @@ PROGRAM = "compiler/cli/reshardc"
 EXAMPLES = ("deepseek_v3_small", "qwen3_235b", "toy")
 SUITE = ("colocated", "mixed-rates", "nvl72-bf16", "rails", "tp32")
 LAYOUT_ARRAYS = ("aliases", "expect", "explicit", "logical", "params", "unused")
-TOPOLOGY_ARRAYS = ("nodes", "overrides", "ranks", "scaleup")
+TOPOLOGY_ARRAYS = ("fabrics", "nodes", "overrides", "ranks", "scaleup")
 
 
 def with_other_order(value, chance):
@@ -32,13 +32,33 @@ def with_other_order(value, chance):
     return {key: with_other_order(value[key], chance) for key in keys}
 
 
+def arrays_inside(document):
+    """The arrays without order inside of the entries of others."""
+    for fabric in document.get("fabrics", []):
+        yield fabric.get("groups", [])
+    for entry in document.get("explicit", []):
+        yield entry["pieces"]
+    for entry in document.get("expect", []):
+        yield entry.get("points", [])
+    for param in document.get("params", []):
+        yield param.get("where", [])
+        yield param.get("shares", [])
+    for node_type in document.get("node_types", {}).values():
+        nics = node_type.get("nics", [])
+        yield from (nic.get("gpus", []) for nic in ([nics] if isinstance(nics, dict) else nics))
+        yield [] if isinstance(nics, dict) else nics
+        yield from node_type.get("numa", [])
+        switches = node_type.get("pcie", {}).get("switches", [])
+        yield from switches
+        yield switches
+
+
 def shuffled(document, chance):
     """The document in another order of keys and of entries; how many arrays changed."""
     document = with_other_order(document, chance)
     moved = 0
     arrays = [document.get(key, []) for key in LAYOUT_ARRAYS + TOPOLOGY_ARRAYS]
-    arrays += [fabric.get("groups", []) for fabric in document.get("fabrics", [])]
-    arrays += [entry["pieces"] for entry in document.get("explicit", [])]
+    arrays += arrays_inside(document)
     for array in arrays:
         before = list(array)
         chance.shuffle(array)
@@ -71,6 +91,43 @@ def explicit_job():
             "fabrics": [{"name": "f", "kind": "flat"}],
             "ranks": [{"ranks": str(i), "nodes": "n%d" % i} for i in range(4)]}
     return train, infer, topo
+
+
+def nics_job():
+    """Nodes of four GPUs with NICs of several rates, on rails, behind switches, shared or far."""
+    head = {"format": "reshard-layout", "version": 1}
+
+    def layout(side, base, axes):
+        return dict(head, side=side, rank_base=base,
+                    logical=[{"name": "w%d" % i, "shape": [64, 64 + 8 * i], "dtype": "f32"}
+                             for i in range(9)],
+                    meshes={"m": {"axes": ["x", "y"], "shape": [2, 4]}},
+                    params=[{"name": "p%d" % i, "mesh": "m", "where": ["x >= 0", "y < 4"],
+                             "shares": ["s%d" % i, "r%d" % i],
+                             "value": {"op": "shard", "dim": i % 2, "axes": axes[i % 3],
+                                       "in": "w%d" % i}} for i in range(9)],
+                    expect=[{"rank": base, "param": "p%d" % i, "points":
+                             [{"at": [0, k], "tensor": "w%d" % i, "index": [0, k]}
+                              for k in range(4)]} for i in range(9)])
+    nics = [{"name": "mlx5_10", "bw": 50, "gpus": [0, 1], "rail": 0},
+            {"name": "mlx5_2", "bw": 25, "gpu": 2, "rail": 1},
+            {"name": "mlx5_1", "bw": 40, "gpu": 2, "rail": 0},
+            {"name": "mlx5_0", "bw": 12.5, "rail": 1, "numa": 1},
+            {"name": "mlx5_3", "bw": 20, "numa": 1, "gdr": False, "rail": 0}]
+    topo = {"format": "reshard-topo", "version": 1,
+            "node_types": {"n": {"gpus": 4, "nics": nics, "numa": [[0, 1], [2, 3]],
+                                 "pcie": {"gpu_bw": 60, "switches": [[0, 1], [2], [3]],
+                                          "host_bounce_bw": 10}}},
+            "nodes": [{"names": "a[0-1]", "type": "n", "group": "g"},
+                      {"names": "b[0-1]", "type": "n", "group": "h"}],
+            "scaleup": [{"name": "s{node}", "per": "node", "bw": 300}],
+            "fabrics": [{"name": "f", "kind": "rails", "rails": 2, "oversubscription": 2,
+                         "groups": [{"name": "g"}, {"name": "h"}]}],
+            "overrides": [{"node": "b1", "nic": "mlx5_2", "bw": 5},
+                          {"node": "a0", "nic": "mlx5_10", "bw": 30}],
+            "ranks": [{"ranks": "0-7", "nodes": "a[0-1]"}, {"ranks": "8-15", "nodes": "b[0-1]"}]}
+    return (layout("source", 0, (["x"], ["y"], ["x", "y"])),
+            layout("destination", 8, (["y"], ["x", "y"], ["y"])), topo)
 
 
 class InputOrderTest(unittest.TestCase):
@@ -109,6 +166,11 @@ class InputOrderTest(unittest.TestCase):
         for seed in range(5):
             with self.subTest(seed=seed):
                 self.check(explicit_job(), seed)
+
+    def test_nics_and_lists_of_params(self):
+        for seed in range(5):
+            with self.subTest(seed=seed):
+                self.check(nics_job(), seed)
 
     def test_an_order_that_has_a_meaning_changes_the_plan(self):
         train, infer, topo = explicit_job()
