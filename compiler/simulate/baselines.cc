@@ -96,7 +96,11 @@ class Rules {
                          static_cast<double>(cls.bytes) / static_cast<double>(rails));
       }
       for (size_t s = 0; s + 1 < stations.size(); ++s) loads.AddMessage(at(s), at(s + 1), part);
-      for (const auto& [domain, ranks] : ByDomain(needers_)) AddInside(ranks, rail, part, &loads);
+      for (const auto& [domain, ranks] : ByDomain(needers_)) {
+        const bool is_root = domain == domain_of_rank_.at(root_);
+        const size_t first = all_nics ? rail % ranks.size() : 0;
+        AddInside(is_root ? at(0) : ranks[first], ranks, first, part, &loads);
+      }
     }
     return Result(kind, loads, static_cast<int64_t>(stations.size()), largest_tensor_);
   }
@@ -192,11 +196,15 @@ class Rules {
     return ranks;
   }
 
-  // What the rail's rank received goes from rank to rank through the domain.
-  static void AddInside(const RankList& ranks, size_t rail, double bytes, RuleLoads* loads) {
-    for (size_t i = 0; i + 1 < ranks.size(); ++i) {
-      loads->AddMessage(ranks[(rail + i) % ranks.size()], ranks[(rail + i + 1) % ranks.size()],
-                        bytes);
+  // What `from` has goes from rank to rank through its domain, beginning with ranks[first].
+  static void AddInside(uint32_t from, const RankList& ranks, size_t first, double bytes,
+                        RuleLoads* loads) {
+    uint32_t last = from;
+    for (size_t i = 0; i < ranks.size(); ++i) {
+      const uint32_t rank = ranks[(first + i) % ranks.size()];
+      if (rank == from) continue;
+      loads->AddMessage(last, rank, bytes);
+      last = rank;
     }
   }
 
