@@ -10,7 +10,6 @@
 #include "compiler/route/hubs.h"
 #include "compiler/route/merge_direct.h"
 #include "compiler/route/ports.h"
-#include "compiler/route/round_cost.h"
 #include "compiler/route/witnesses.h"
 #include "compiler/schedule/slots.h"
 #include "runtime/plan/program.h"
@@ -108,7 +107,7 @@ int64_t SquareRoot(int64_t square) {
 // them, as many rounds as the tree is deep pass before the first one comes, each with a cost and 1 / R
 // of the bytes' time, and then it receives R. The sum is least where R costs equal the time to fill.
 // Trees that begin inside a domain fill faster: they are left out.
-int64_t LeastNs(const Ports& ports, const Routing& routing) {
+int64_t LeastNs(const Ports& ports, const Routing& routing, int64_t round_ns) {
   int64_t least_ns = 0;
   for (const RoutedStream& stream : routing.streams) {
     if (stream.local) continue;
@@ -121,8 +120,8 @@ int64_t LeastNs(const Ports& ports, const Routing& routing) {
       const int64_t own_ns = PicosecondsFor(bytes, rate) / 1000;
       const int64_t fill_rounds =
           TreeDepth(tree.kind, static_cast<uint32_t>(tree.landers.size()) - 1);
-      const int64_t rounds = SquareRoot(own_ns / kRoundOverheadNs * fill_rounds);
-      least_ns = std::max(least_ns, own_ns + (fill_rounds + 2 * rounds) * kRoundOverheadNs);
+      const int64_t rounds = SquareRoot(own_ns / round_ns * fill_rounds);
+      least_ns = std::max(least_ns, own_ns + (fill_rounds + 2 * rounds) * round_ns);
     }
   }
   return least_ns;
@@ -146,10 +145,13 @@ Candidate Describe(const CandidateInputs& in, CandidateKind kind, const Routing&
   candidate.rounds = schedule.round_count;
   candidate.peers = MostPeers(routing);
   candidate.predicted_ns = judgement.predicted_ns;
-  candidate.simulated_ns = judgement.simulated_ns;
   candidate.simulated_whole = judgement.whole;
   candidate.busiest_port_ns = BusiestPortNs(*in.topology, routing, false);
   candidate.bound_ns = BoundNs(routing);
+  // An estimate of some rounds can be below what no schedule beats.
+  candidate.simulated_ns = judgement.whole
+                               ? judgement.simulated_ns
+                               : std::max(judgement.simulated_ns, candidate.bound_ns);
   candidate.injects = static_cast<int64_t>(schedule.injects.size());
   for (const RankSlots& slots : schedule.slots) {
     candidate.staging_bytes = std::max(candidate.staging_bytes, StagingBytes(slots));
@@ -210,7 +212,7 @@ class CandidateSearch {
   // The best schedule takes at most the bound and 1 / `part` of it, or a round, more.
   bool IsWithin(int64_t part) const {
     const int64_t bound_ns = BoundNs(routing_);
-    return best().simulated_ns <= bound_ns + std::max(bound_ns / part, kRoundOverheadNs);
+    return best().simulated_ns <= bound_ns + std::max(bound_ns / part, in_.topology->round_ns);
   }
   bool IsDone() const { return IsWithin(kGoodEnough) || work_ > kMostWork; }
 
@@ -277,7 +279,7 @@ class CandidateSearch {
       if (stream.local) continue;
       ranges += static_cast<int64_t>(stream.domains.size() * stream.bytes.size());
     }
-    const int64_t rounds_ns = int64_t{best().rounds} * kRoundOverheadNs;
+    const int64_t rounds_ns = int64_t{best().rounds} * in_.topology->round_ns;
     if (best().rounds <= 1 || rounds_ns < best().predicted_ns / kRoundsDecide ||
         ranges > kMostDirect || IsDone()) {
       return;
@@ -301,14 +303,16 @@ class CandidateSearch {
     if (Judge(CandidateKind::kSlowApart, in_.options, std::move(routing))) slow_apart_ = true;
   }
 
+  // Carriers, which get their bytes inside their domain, are none.
   bool HasSlowLanders() const {
     const Ports ports(*in_.topology);
     for (const RoutedStream& stream : routing_.streams) {
       if (stream.local) continue;
       int64_t fastest = 0, slowest = INT64_MAX;
       for (const RoutedTree& tree : stream.trees) {
-        for (const Rank lander : tree.landers) {
-          const int64_t rate = ports.outlet(ports.outlet_of_rank(lander)).bytes_per_s;
+        const bool carried = ports.SameDomain(tree.sources[0].source, tree.landers[0]);
+        for (size_t p = carried ? 1 : 0; p < tree.landers.size(); ++p) {
+          const int64_t rate = ports.outlet(ports.outlet_of_rank(tree.landers[p])).bytes_per_s;
           fastest = std::max(fastest, rate);
           slowest = std::min(slowest, rate);
         }
@@ -411,7 +415,7 @@ class CandidateSearch {
     if (kind != CandidateKind::kDirect && EstimatedInjects(kind, routing) > kMostWork) return false;
     // Its busiest port alone, or filling its deepest tree, takes longer than the best schedule does.
     const int64_t least_ns = std::max(BusiestPortNs(*in_.topology, routing, false),
-                                      LeastNs(Ports(*in_.topology), routing));
+                                      LeastNs(Ports(*in_.topology), routing, in_.topology->round_ns));
     if (in_.max_peers == 0 && least_ns >= best().simulated_ns) return false;
     if (!BuildSchedule(*in_.transfers, *in_.topology, routing, options, &diags, &schedule)) {
       return false;

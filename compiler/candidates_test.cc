@@ -156,6 +156,20 @@ TEST_CASE("all NICs of the sources' domains send where the holders' own are too 
   }
 }
 
+TEST_CASE("slow carriers are no slow landers: chains of their own would gain nothing") {
+  Job job;
+  for (int i = 0; i < 4; ++i) job.AddDomain(8, 50'000'000'000);
+  job.topology.nics[3].bytes_per_s /= 4;
+  job.AddClass({0}, testing::Strided(8, 24, 1), {int64_t{16} << 30});
+  const Found found = Find(job, {});
+  bool pooled = false;
+  for (const Candidate& candidate : found.tried) {
+    pooled = pooled || candidate.kind == CandidateKind::kPooled;
+    CHECK(candidate.kind != CandidateKind::kSlowApart);
+  }
+  CHECK(pooled);
+}
+
 // Rank 0 sends to four domains, and they, and it, send as much to others as they can. Domain 10 needs and
 // holds nothing.
 TEST_CASE("an idle domain relays where holders and needers have no more to send") {

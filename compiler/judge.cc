@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "compiler/emit/shared_ports.h"
 #include "compiler/moves_plan.h"
 #include "compiler/schedule/predict.h"
 #include "compiler/simulate/simulate.h"
@@ -53,7 +54,7 @@ Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
   const std::vector<int64_t> busiest_ps = BusiestPorts(topology, schedule);
   const uint32_t rounds = schedule.round_count;
   Judgement judgement;
-  judgement.predicted_ns = PredictedNs(busiest_ps, 0, rounds);
+  judgement.predicted_ns = PredictedNs(topology, busiest_ps, 0, rounds);
   judgement.simulated_ns = judgement.predicted_ns;
   const int64_t count = std::max<int64_t>(1, TransferCount(transfers, schedule));
   const auto stretch = static_cast<uint32_t>(
@@ -63,14 +64,19 @@ Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
     return judgement;
   }
   const Plan plan = MovesPlan(transfers, topology, schedule);
+  SimOptions options;
+  options.round_cost_ns = topology.round_ns;
+  // Of rounds alone: what stretches are compared with.
+  const int64_t rounds_ns = judgement.predicted_ns;
+  judgement.predicted_ns =
+      std::max(rounds_ns, BusiestSharedPortNs(plan) + int64_t{rounds} * topology.round_ns);
   if (judgement.whole) {
-    const SimResult result = Simulate(plan, {});
+    const SimResult result = Simulate(plan, options);
     if (result.failure.empty()) judgement.simulated_ns = result.total_ns;
     return judgement;
   }
   int64_t predicted_ns = 0, simulated_ns = 0;
   for (uint32_t i = 0; i < kStretches; ++i) {
-    SimOptions options;
     options.first_round = (rounds - stretch) / (2 * kStretches) * (2 * i + 1);
     options.end_round = options.first_round + stretch;
     const SimResult result = Simulate(plan, options);
@@ -79,11 +85,12 @@ Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
     const uint32_t from = stretch / 4;
     simulated_ns += result.round_end_ns[stretch - 1] - result.round_end_ns[from];
     predicted_ns +=
-        PredictedNs(busiest_ps, options.first_round + from + 1, options.first_round + stretch);
+        PredictedNs(topology, busiest_ps, options.first_round + from + 1,
+                    options.first_round + stretch);
   }
   if (simulated_ns <= 0) return judgement;
   judgement.simulated_ns =
-      static_cast<int64_t>(Wide{judgement.predicted_ns} * simulated_ns / predicted_ns);
+      static_cast<int64_t>(Wide{rounds_ns} * simulated_ns / predicted_ns);
   return judgement;
 }
 

@@ -41,6 +41,28 @@ TEST_CASE("a small schedule is simulated as a whole") {
   CHECK(judgement.simulated_ns == WholeNs(job, schedule));
 }
 
+TEST_CASE("copies inside domains that take longer than the network are part of the prediction") {
+  MoeShape shape;
+  shape.model_bytes = int64_t{10} << 30;
+  Job job = MoeJob(shape);
+  for (Domain& domain : job.topology.domains) domain.bytes_per_s = 500'000'000;
+  const Schedule schedule = Build(job);
+  const Judgement judgement = JudgeSchedule(job.transfers, job.topology, schedule);
+  CHECK(judgement.predicted_ns > PredictNs(job.topology, schedule));
+}
+
+TEST_CASE("the cost of a round is part of both times") {
+  MoeShape shape;
+  shape.model_bytes = int64_t{10} << 30;
+  Job job = MoeJob(shape);
+  const Schedule schedule = Build(job);
+  const Judgement cheap = JudgeSchedule(job.transfers, job.topology, schedule);
+  job.topology.round_ns += 1'000'000;
+  const Judgement dear = JudgeSchedule(job.transfers, job.topology, schedule);
+  CHECK(dear.predicted_ns == cheap.predicted_ns + int64_t{schedule.round_count} * 1'000'000);
+  CHECK(dear.simulated_ns > cheap.simulated_ns + int64_t{schedule.round_count} * 900'000);
+}
+
 TEST_CASE("stretches of a large schedule tell nearly what the whole would") {
   const Job even = MoeJob(MoeShape{});
   const Schedule schedule = Build(even);

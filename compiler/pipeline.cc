@@ -85,6 +85,9 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOption
       {"strategy", std::string(StrategyText(options.route.strategy))},
   };
   if (options.max_peers > 0) texts.emplace_back("max-peers", std::to_string(options.max_peers));
+  if (options.round_cost_ns != kDefaultRoundNs) {
+    texts.emplace_back(kRoundCostOption, std::to_string(options.round_cost_ns));
+  }
   std::sort(texts.begin(), texts.end());
   return texts;
 }
@@ -207,6 +210,7 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
   if (last == Stage::kTransfers) return true;
 
   enter(Stage::kRouting);
+  out->topology.round_ns = options.round_cost_ns;
   if (!BuildRouting(out->layouts.table, out->transfers, out->topology, options.route, diags,
                     &out->routing)) {
     return false;

@@ -21,6 +21,7 @@
 #include "compiler/transfer/transfer_set.h"
 #include "runtime/base/rank_set.h"
 #include "runtime/plan/plan.h"
+#include "runtime/plan/plan_options.h"
 
 namespace reshard {
 
@@ -28,6 +29,7 @@ struct CompileOptions {
   RouteOptions route;
   ScheduleOptions schedule;
   uint32_t max_peers = 0;  // that a rank exchanges messages with, 0: any number
+  int64_t round_cost_ns = kDefaultRoundNs;  // above 0
   bool strict_memory = false;
   RankList exclude_ranks;  // rising; the job is compiled without them
 };

@@ -22,6 +22,8 @@ namespace reshard {
 namespace {
 
 constexpr uint32_t kLargestMaxPeers = 1U << 20;
+constexpr int64_t kLeastRoundCostNs = 1'000;
+constexpr int64_t kMostRoundCostNs = 1'000'000'000;
 
 // A line for each schedule that was made to choose from; with heads given there was no choice.
 void PrintCandidates(const std::vector<Candidate>& candidates, std::ostream& out) {
@@ -56,6 +58,22 @@ void AddBytes(CLI::App* app, const std::string& name, int64_t* bytes, const std:
          },
          help + ", default " + (*bytes == 0 ? zero : FormatBinary(*bytes)))
       ->type_name("SIZE");
+}
+
+void AddRoundCost(CLI::App* app, int64_t* round_cost_ns) {
+  app->add_option_function<std::string>(
+         "--round-cost",
+         [round_cost_ns](const std::string& text) {
+           const std::optional<int64_t> parsed = ParseNanoseconds(text);
+           if (!parsed || *parsed < kLeastRoundCostNs || *parsed > kMostRoundCostNs) {
+             throw CLI::ValidationError(
+                 "--round-cost", "'" + text + "' is no time such as 20us, from 1us to 1s");
+           }
+           *round_cost_ns = *parsed;
+         },
+         "what a round of messages costs, launch and barrier, default " +
+             FormatNanoseconds(*round_cost_ns))
+      ->type_name("TIME");
 }
 
 void AddStrategy(CLI::App* app, RouteOptions* route) {
@@ -96,6 +114,7 @@ void DeclareCompile(CLI::App* app, CompileArgs* args) {
            "as large as --max-staging allows");
   AddBytes(app, "--max-staging", &args->options.schedule.max_staging_bytes,
            "limit of staging memory per rank");
+  AddRoundCost(app, &args->options.round_cost_ns);
   app->add_option("--max-peers", args->options.max_peers,
                   "limit of ranks that a rank exchanges messages with, 0: any number")
       ->check(CLI::Range(uint32_t{0}, kLargestMaxPeers));

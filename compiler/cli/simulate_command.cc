@@ -17,6 +17,7 @@
 #include "compiler/simulate/baselines.h"
 #include "compiler/simulate/sim_report.h"
 #include "compiler/simulate/trace.h"
+#include "runtime/plan/plan_options.h"
 
 namespace reshard {
 namespace {
@@ -101,10 +102,9 @@ void DeclareSimulate(CLI::App* app, SimulateArgs* args) {
            if (!parsed) {
              throw CLI::ValidationError("--round-cost", "'" + text + "' is no time such as 20us");
            }
-           args->options.round_cost_ns = *parsed;
+           args->round_cost_ns = *parsed;
          },
-         "what a rank's group of network operations costs, default " +
-             FormatNanoseconds(args->options.round_cost_ns))
+         "what a rank's group of network operations costs, default what the plan was made for")
       ->type_name("TIME");
   CLI::Option* rounds =
       app->add_option_function<std::string>(
@@ -136,6 +136,7 @@ ExitCode RunSimulate(const SimulateArgs& args, FileSystem& files, std::ostream& 
   if (!args.topo.empty() && !ReplaceTopology(args, files, err, &plan, &exit)) return exit;
   Progress progress(err, args.quiet);
   SimOptions options = args.options;
+  options.round_cost_ns = args.round_cost_ns.value_or(RoundCostNs(plan));
   options.record_spans = !args.trace.empty();
   progress.Enter("simulating");
   const SimResult result = Simulate(plan, options);

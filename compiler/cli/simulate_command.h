@@ -3,6 +3,8 @@
 #define RESHARD_COMPILER_CLI_SIMULATE_COMMAND_H_
 
 #include <ostream>
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "compiler/cli/exit_code.h"
@@ -20,6 +22,7 @@ struct SimulateArgs {
   std::string topo;   // another topology than the plan's own; or empty
   std::string trace;  // file to write; or empty
   SimOptions options;
+  std::optional<int64_t> round_cost_ns;  // absent: what the plan was compiled for
   bool baselines = false;
   bool json = false;
   bool quiet = false;  // no progress

@@ -7,7 +7,6 @@
 #include "compiler/emit/plan_topology.h"
 #include "compiler/emit/plan_totals.h"
 #include "compiler/emit/shared_ports.h"
-#include "compiler/route/round_cost.h"
 #include "compiler/schedule/predict.h"
 #include "runtime/base/check.h"
 
@@ -34,7 +33,7 @@ class Maker {
     AddCuts(FillTopology(*in_.topology, &plan_));
     plan_.header.totals = CountTotals(plan_);
     // Scale-up ports and uplinks are idle in some rounds and busy in others: taken as wholes.
-    const int64_t shared_ns = BusiestSharedPortNs(plan_) + plan_.header.totals.rounds * kRoundOverheadNs;
+    const int64_t shared_ns = BusiestSharedPortNs(plan_) + plan_.header.totals.rounds * in_.topology->round_ns;
     plan_.header.totals.predicted_ns =
         std::max(PredictNs(*in_.topology, *in_.schedule), shared_ns);
     return std::move(plan_);

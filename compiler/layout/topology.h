@@ -13,6 +13,7 @@
 #include "compiler/diag/diagnostics.h"
 #include "compiler/frontend/topo_spec.h"
 #include "runtime/base/rank_set.h"
+#include "runtime/plan/plan_options.h"
 
 namespace reshard {
 
@@ -76,6 +77,8 @@ struct Topology {
   int64_t latency_ns = 0;               // same rail and group
   int64_t cross_rail_latency_ns = 0;
   int64_t cross_group_latency_ns = 0;
+  // What a round of messages costs, launch and barrier: no file says it, it is an option of compile.
+  int64_t round_ns = kDefaultRoundNs;
 
   const RankSite* Site(Rank rank) const;  // nullptr when the rank has no place
 };

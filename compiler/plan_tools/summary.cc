@@ -10,6 +10,7 @@
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/loads.h"
 #include "compiler/plan_tools/units.h"
+#include "runtime/plan/plan_options.h"
 
 namespace reshard {
 namespace {
@@ -110,7 +111,10 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
       {"scale-up", FormatBytes(totals.scaleup_bytes) + " between ranks of a domain, " +
                        FormatBytes(totals.local_bytes) + " inside ranks"},
       {"time", FormatNanoseconds(totals.predicted_ns) + " predicted in " +
-                   FormatCount(totals.rounds) + (totals.rounds == 1 ? " round" : " rounds")}};
+                   FormatCount(totals.rounds) + (totals.rounds == 1 ? " round" : " rounds") +
+                   (RoundCostNs(plan) == kDefaultRoundNs
+                        ? ""
+                        : ", " + FormatNanoseconds(RoundCostNs(plan)) + " a round")}};
   if (!summary.relaying_ranks.empty()) {
     const bool one = summary.relaying_ranks.size() == 1;
     pairs.emplace_back("passed on", (one ? "by rank " : "by ranks ") +
@@ -149,6 +153,7 @@ void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
   json->Field("messages", totals.messages);
   json->Field("rounds", static_cast<int64_t>(totals.rounds));
   json->Field("predicted_ns", totals.predicted_ns);
+  if (RoundCostNs(plan) != kDefaultRoundNs) json->Field("round_cost_ns", RoundCostNs(plan));
   json->Field("bound_ns", totals.bound_ns);
   json->Field("binding_cut", summary.binding_cut);
   if (!summary.relaying_ranks.empty()) {

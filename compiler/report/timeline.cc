@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "compiler/plan_tools/loads.h"
+#include "runtime/plan/plan_options.h"
 
 namespace reshard {
 namespace {
@@ -138,14 +139,15 @@ Timeline BuildTimeline(const Plan& plan) {
   Timeline timeline;
   timeline.domains = TimelineDomains(plan);
   const PlanTotals& totals = plan.header.totals;
+  SimOptions options;
+  options.round_cost_ns = RoundCostNs(plan);
   if (totals.messages <= kMaxMessagesSimulated) {
-    const SimResult result = Simulate(plan, SimOptions{});
+    const SimResult result = Simulate(plan, options);
     timeline.failure = result.failure;
     timeline.total_ns = result.total_ns;
     if (!timeline.failure.empty()) return timeline;
   }
   for (const auto& [first, end] : WindowRounds(totals.rounds)) {
-    SimOptions options;
     options.first_round = first;
     options.end_round = end;
     options.record_spans = true;

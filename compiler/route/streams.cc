@@ -395,7 +395,7 @@ bool StreamBuilder::Widen(Width width, int64_t limit_ps, Group* group) {
 // Ranks with nothing else to do are asked for it only where that is longer than the job takes, too.
 int64_t StreamBuilder::LimitPs(Width width) const {
   const int64_t least_ps = std::max(LeastLevel(), width == Width::kAll ? in_.bound_ps : 0);
-  return least_ps + std::max(least_ps / kWorthWidening, kRoundOverheadNs * 1000);
+  return least_ps + std::max(least_ps / kWorthWidening, in_.topology->round_ns * 1000);
 }
 
 bool StreamBuilder::WidenOverloaded(Width width) {

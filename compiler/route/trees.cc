@@ -264,10 +264,11 @@ class ChainChooser {
         std::max({received_.MaxLevel(), sent.MaxLevel(), uplinks_ps}) / 1000;
     const int64_t waits_ns = injected.MaxLevel() / 1000 / 50;
     const int64_t rounds =
-        WantedRounds(most_landed_, busy_ns, static_cast<int64_t>(depth), kDefaultSliceBytes);
+        WantedRounds(most_landed_, busy_ns, static_cast<int64_t>(depth), kDefaultSliceBytes,
+                     in_.topology->round_ns);
     const int64_t fill_rounds = static_cast<int64_t>(depth) - 1;
     choice.predicted_ns = busy_ns + waits_ns + busy_ns / rounds * fill_rounds +
-                          (rounds + fill_rounds) * kRoundOverheadNs;
+                          (rounds + fill_rounds) * in_.topology->round_ns;
     for (size_t s = 0; s < counts.size(); ++s) {
       if ((*in_.streams)[s].local) continue;
       const int64_t slices = std::min(rounds, (*in_.streams)[s].total_bytes / kLeastSlice + 1);

@@ -54,7 +54,7 @@ StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
     change.wide_copy_ps += PicosecondsFor(range.extent, copy_rate) * readers;
   }
   // What takes less than a round costs needs no other order.
-  const bool matters = change.wide_copy_ps > kRoundOverheadNs * 1000;
+  const bool matters = change.wide_copy_ps > topology_.round_ns * 1000;
   if (matters && change.wide_bytes < BytesOf(stream.bytes)) {
     change.is_wide = std::move(is_wide);
   }

@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "compiler/route/ports.h"
-#include "compiler/route/round_cost.h"
 #include "compiler/schedule/tree_levels.h"
 #include "runtime/plan/program.h"
 
@@ -125,14 +124,15 @@ std::vector<int64_t> BusiestPorts(const Topology& topology, const Schedule& sche
   return Prediction(topology, schedule).Run();
 }
 
-int64_t PredictedNs(const std::vector<int64_t>& busiest_ps, uint32_t first, uint32_t end) {
+int64_t PredictedNs(const Topology& topology, const std::vector<int64_t>& busiest_ps,
+                    uint32_t first, uint32_t end) {
   Wide total_ps = 0;
   for (uint32_t round = first; round < end; ++round) total_ps += busiest_ps[round];
-  return static_cast<int64_t>(total_ps / 1000) + int64_t{end - first} * kRoundOverheadNs;
+  return static_cast<int64_t>(total_ps / 1000) + int64_t{end - first} * topology.round_ns;
 }
 
 int64_t PredictNs(const Topology& topology, const Schedule& schedule) {
-  return PredictedNs(BusiestPorts(topology, schedule), 0, schedule.round_count);
+  return PredictedNs(topology, BusiestPorts(topology, schedule), 0, schedule.round_count);
 }
 
 }  // namespace reshard

@@ -14,8 +14,9 @@ namespace reshard {
 // and ranks are taken to hide behind the network.
 std::vector<int64_t> BusiestPorts(const Topology& topology, const Schedule& schedule);
 
-// The sum of these over rounds [first, end), plus kRoundOverheadNs for each.
-int64_t PredictedNs(const std::vector<int64_t>& busiest_ps, uint32_t first, uint32_t end);
+// The sum of these over rounds [first, end), plus what each costs.
+int64_t PredictedNs(const Topology& topology, const std::vector<int64_t>& busiest_ps,
+                    uint32_t first, uint32_t end);
 
 // The whole schedule.
 int64_t PredictNs(const Topology& topology, const Schedule& schedule);

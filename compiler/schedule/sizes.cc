@@ -194,12 +194,13 @@ RoundLimits Sizer::RoundShares() const {
 
 int64_t RoundCount(const Traffic& traffic, int64_t most_bytes) {
   return WantedRounds(traffic.most_landed_bytes, traffic.busy_ps / 1000,
-                      static_cast<int64_t>(traffic.deepest), most_bytes);
+                      static_cast<int64_t>(traffic.deepest), most_bytes, traffic.round_ns);
 }
 
 Traffic FindTraffic(const Topology& topology, const Ports& ports,
                     const std::vector<ScheduledTree>& trees) {
   Traffic traffic;
+  traffic.round_ns = topology.round_ns;
   traffic.lands.assign(topology.sites.size(), false);
   std::vector<int64_t> landed(topology.sites.size(), 0);
   std::vector<uint32_t> streams(topology.sites.size(), 0);

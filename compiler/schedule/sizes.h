@@ -23,6 +23,7 @@ struct Traffic {
   uint32_t most_streams = 0;      // of one rank
   uint32_t most_local_streams = 0;  // of one rank, those without network
   size_t deepest = 1;
+  int64_t round_ns = 0;       // what a round costs
   bool landers_send = false;  // some lander also packs network messages
   // Of a rank that hands over inside its domain, at most: the bytes that it packs, times kPackSlots, and
   // those that it lands, times kRecvSlots and once more. It sends to several ranks in a round, and in

@@ -13,13 +13,12 @@
 #include <vector>
 
 #include "runtime/plan/plan.h"
+#include "runtime/plan/plan_options.h"
 
 namespace reshard {
 
-inline constexpr int64_t kDefaultRoundCostNs = 20'000;
-
 struct SimOptions {
-  int64_t round_cost_ns = kDefaultRoundCostNs;  // of one group of network operations of one rank
+  int64_t round_cost_ns = kDefaultRoundNs;  // of one group of network operations of one rank
   // Only what happens in rounds [first_round, end_round); everything earlier counts as done.
   uint32_t first_round = 0;
   uint32_t end_round = UINT32_MAX;

@@ -1,26 +1,16 @@
 #include "runtime/plan/verify_peers.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "runtime/plan/plan_options.h"
 #include "runtime/plan/program.h"
 
 namespace reshard {
 namespace {
-
-std::optional<uint64_t> StatedLimit(const Plan& plan) {
-  for (const auto& [name, value] : plan.header.options) {
-    if (name != "max-peers") continue;
-    uint64_t peers = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), peers);
-    if (error == std::errc() && end == value.data() + value.size()) return peers;
-  }
-  return std::nullopt;
-}
 
 // Both directions of every pair of ranks with a message between them, each once.
 std::vector<std::pair<uint32_t, uint32_t>> Exchanges(const Plan& plan) {
@@ -47,13 +37,13 @@ std::vector<std::pair<uint32_t, uint32_t>> Exchanges(const Plan& plan) {
 }  // namespace
 
 void VerifyPeers(const Plan& plan, VerifyLog* log) {
-  const std::optional<uint64_t> limit = StatedLimit(plan);
+  const std::optional<int64_t> limit = OptionNumber(plan, "max-peers");
   if (!limit || !log->Charge(plan.injects.size() + plan.tree_members.size())) return;
   const std::vector<std::pair<uint32_t, uint32_t>> pairs = Exchanges(plan);
   for (size_t i = 0; i < pairs.size() && log->CanGoOn();) {
     size_t end = i;
     while (end < pairs.size() && pairs[end].first == pairs[i].first) ++end;
-    if (end - i > *limit) {
+    if (static_cast<int64_t>(end - i) > *limit) {
       log->Add(VerifyRule::kPeers, "rank " + std::to_string(pairs[i].first),
                "exchanges messages with " + std::to_string(end - i) + " ranks, more than the " +
                    std::to_string(*limit) + " of the option max-peers");

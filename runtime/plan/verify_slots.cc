@@ -1,12 +1,13 @@
 #include "runtime/plan/verify_slots.h"
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
+
+#include "runtime/plan/plan_options.h"
 
 namespace reshard {
 namespace {
@@ -19,17 +20,6 @@ std::string At(uint32_t rank, uint32_t round) {
 uint64_t SlotBytes(int64_t extent) {
   const auto align = static_cast<uint64_t>(kSlotAlignBytes);
   return (static_cast<uint64_t>(extent) + align - 1) / align * align;
-}
-
-// The staging limit among the options of a plan, if it states one.
-std::optional<int64_t> StatedLimit(const Plan& plan) {
-  for (const auto& [name, value] : plan.header.options) {
-    if (name != "max-staging") continue;
-    int64_t bytes = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), bytes);
-    if (error == std::errc() && end == value.data() + value.size()) return bytes;
-  }
-  return std::nullopt;
 }
 
 class SlotChecker {
@@ -184,7 +174,7 @@ void SlotChecker::CheckRank(uint32_t r) {
 }
 
 void SlotChecker::CheckArenas() {
-  const std::optional<int64_t> limit = StatedLimit(plan_);
+  const std::optional<int64_t> limit = OptionNumber(plan_, "max-staging");
   if (!limit) return;
   for (const PlanRank& rank : plan_.ranks) {
     if (rank.staging_bytes() <= *limit) continue;

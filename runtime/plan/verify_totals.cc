@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/plan/plan_options.h"
+
 namespace reshard {
 namespace {
 
@@ -265,10 +267,14 @@ void TotalsChecker::CheckPredicted() {
   }
   Wide least = 0;
   for (const Wide ns : busiest) least += ns;
+  // A plan that does not state the cost of a round may have any.
+  const int64_t round_ns = OptionNumber(plan_, kRoundCostOption).value_or(0);
+  least += Wide{rounds} * std::max<int64_t>(0, round_ns);
   if (log_.CanGoOn() && plan_.header.totals.predicted_ns < least) {
     log_.Add(VerifyRule::kTotals, "totals",
              "predicted_ns is " + std::to_string(plan_.header.totals.predicted_ns) +
-                 ", the busiest ports take " + Text(least));
+                 ", the busiest ports " + (round_ns > 0 ? "and the rounds' costs " : "") + "take " +
+                 Text(least));
   }
 }
 

@@ -263,6 +263,9 @@ void AddClaimMutations(std::vector<PlanMutation>* out) {
   add("bounds", VerifyRule::kBounds, ToyPlan(), [](Plan* p) { p->pieces[0].cls = 8; });
   add("order", VerifyRule::kOrder, ToyPlan(),
       [](Plan* p) { std::swap(p->header.options[0], p->header.options[1]); });
+  add("rounds that cost more than predicted", VerifyRule::kTotals, ToyPlan(), [](Plan* p) {
+    p->header.options.insert(p->header.options.begin() + 1, {"round-cost", "1000000"});
+  });
   int64_t PlanTotals::*const kTotals[] = {
       &PlanTotals::source_bytes,      &PlanTotals::destination_bytes, &PlanTotals::network_bytes,
       &PlanTotals::scaleup_bytes,     &PlanTotals::local_bytes,       &PlanTotals::messages,
