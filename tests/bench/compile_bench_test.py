@@ -26,6 +26,17 @@ class CompileBenchTest(unittest.TestCase):
         self.assertEqual(3, len(lines))
         self.assertIn("Qwen3-235B", lines[2])
 
+    def test_the_largest_jobs_keep_their_budgets(self):
+        for case in bench.CASES:
+            if "4096" not in case[0]:
+                continue
+            with self.subTest(case[0]), tempfile.TemporaryDirectory() as folder:
+                row = bench.measure("compiler/cli/reshardc", case, 1, folder)
+                self.assertLessEqual(row["plan_bytes"], 24e6)
+                self.assertLessEqual(row["balance"], 1.01)
+                self.assertLessEqual(row["ratio"], 1.05)
+                self.assertLess(row["compile"]["peak_bytes"], 1e9)
+
     def test_memory_below_that_of_the_starting_process_is_unknown(self):
         self.assertEqual("20 MB", bench.memory({"peak_bytes": 20e6, "floor_bytes": 15e6}))
         self.assertEqual("< 15 MB", bench.memory({"peak_bytes": 15.1e6, "floor_bytes": 15e6}))

@@ -6,9 +6,11 @@ import unittest
 
 sys.path.insert(0, "tests/bench")
 import suite_bench as bench  # noqa: E402
-from suite import cases  # noqa: E402
+from suite import bars, cases  # noqa: E402
 
 PROGRAM = "compiler/cli/reshardc"
+# Compiled and simulated in a second or two each; their figures are the same on every machine.
+QUICK = ("pcie", "qwen3", "rails", "slow-destination-nic", "tp32")
 
 
 class SuiteBenchTest(unittest.TestCase):
@@ -29,6 +31,35 @@ class SuiteBenchTest(unittest.TestCase):
         lines = bench.table([row]).split("\n")
         self.assertEqual(4, len(lines))
         self.assertIn("median", lines[3])
+
+    def test_quick_cases_reach_the_bars(self):
+        with tempfile.TemporaryDirectory() as folder:
+            rows = [bench.measure(PROGRAM, name, folder) for name in QUICK]
+        self.assertEqual(([], []), bars.missed(rows, False))
+
+    def test_a_miss_is_known_only_as_far_as_it_is_stated(self):
+        good = {"name": "a", "balance": 1.003, "ratio": 1.03, "slow_ratio": 1.05,
+                "best_other_ratio": 0.995}
+        self.assertEqual(([], []), bars.missed([good], True))
+        for key, value, count in (("balance", 1.004, 1), ("balance", 1.011, 2), ("ratio", 1.031, 1),
+                                  ("ratio", 1.051, 2), ("slow_ratio", 1.0506, 1),
+                                  ("best_other_ratio", 0.994, 1)):
+            with self.subTest(key=key, value=value):
+                new, known = bars.missed([dict(good, **{key: value})], True)
+                self.assertEqual((count, 0), (len(new), len(known)))
+        before = dict(bars.KNOWN)
+        self.addCleanup(lambda: (bars.KNOWN.clear(), bars.KNOWN.update(before)))
+        bars.KNOWN[("a", "slow_ratio")] = (1.055, "few rounds")
+        self.assertEqual(([], ["a: simulated at 50 us is 1.055, at most 1.05 (known: few rounds)"]),
+                         bars.missed([dict(good, slow_ratio=1.055)], True))
+        self.assertEqual((["a: simulated at 50 us is 1.056, at most 1.05"], []),
+                         bars.missed([dict(good, slow_ratio=1.056)], True))
+
+    def test_known_misses_are_of_cases(self):
+        keys = {entry[0] for entry in bars.AT_MOST + bars.AT_LEAST}
+        for name, key in bars.KNOWN:
+            self.assertIn(name, cases.CASES)
+            self.assertIn(key, keys)
 
     def test_gpus_without_nvlink_share_the_ingress_of_their_nic(self):
         with tempfile.TemporaryDirectory() as folder:
