@@ -202,8 +202,10 @@ RESHARD_API reshard_result reshard_backend_loopback_create(uint32_t member_count
  * Gloo, a key-value store, MPI. Every member of `group` (rising, `group_count` of them, this one
  * included) calls it with the same group and as many bytes in `mine`; afterwards `all` holds what
  * every member passed, in the order of the group. Returns RESHARD_OK, RESHARD_ERROR_TIMEOUT after
- * `timeout_ns`, or another error; it must not return before it has let go of `mine` and `all`. Calls
- * come from one thread at a time, also from a thread of the library. */
+ * `timeout_ns`, or another error; it must not return before it has let go of `mine` and `all`. With
+ * RESHARD_ERROR_TIMEOUT it may leave in `all` the parts that have come, this member's included, and
+ * the others untouched: errors then name who is missing. Calls come from one thread at a time, also
+ * from a thread of the library. */
 typedef int32_t (*reshard_all_gather_function)(void* user, const uint32_t* group,
                                                size_t group_count, const void* mine, size_t bytes,
                                                void* all, int64_t timeout_ns);
