@@ -17,6 +17,7 @@ HOST_DEVICE = -1
 FOREVER = (1 << 63) - 1
 NO_PEER = (1 << 32) - 1
 ERROR_IO = -4
+ERROR_TIMEOUT = -8
 
 Handle = c.c_void_p
 

@@ -11,9 +11,11 @@ from typing import Any, List
 import torch
 
 from . import _abi
+from . import tcp
 from .errors import ReshardError
 from .executor import Backend
 from .plan import Plan
+from .store_control import StoreControl
 
 
 def nccl_backend(plan: Plan, process_group: Any, device: int) -> Backend:
@@ -21,7 +23,8 @@ def nccl_backend(plan: Plan, process_group: Any, device: int) -> Backend:
 
     Args:
         plan: gives the communicator as many channels per peer as the fastest NIC needs.
-        process_group: of torch.distributed; the first rank's id is broadcast over it.
+        process_group: of torch.distributed; the first rank's id is broadcast over it, and where a
+            store is, over which the ranks find out after a timeout who does not answer.
         device: number of the CUDA device of this rank.
     """
     lib = plan._library
@@ -43,9 +46,12 @@ def nccl_backend(plan: Plan, process_group: Any, device: int) -> Backend:
         result, code, text = shared[0]
         raise ReshardError(result, code, text if rank == 0 else f"rank 0 of the group: {text}")
     unique_id = _abi.NcclId((c.c_ubyte * 128)(*shared[0]))
-    options = _abi.NcclOptions(device=device, id=c.pointer(unique_id), rank=rank,
+    control = StoreControl.over(process_group, tcp.host_address(process_group))
+    options = _abi.NcclOptions(control=c.addressof(control.control), device=device, id=c.pointer(unique_id), rank=rank,
                                 rank_count=torch.distributed.get_world_size(process_group),
                                 plan=plan._handle)
     handle = _abi.Handle()
     lib.call("reshard_backend_nccl_create", c.byref(options), c.byref(handle))
-    return Backend(handle, lib)
+    backend = Backend(handle, lib)
+    backend._needs = control  # the library calls it as long as there is an executor
+    return backend
