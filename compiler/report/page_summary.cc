@@ -144,6 +144,10 @@ std::vector<Fact> Facts() {
          return FormatBytes(HeaderOf(r).totals.scaleup_bytes) + ", and " +
                 FormatBytes(HeaderOf(r).totals.local_bytes) + " inside ranks";
        }},
+      {"staging",
+       [](R r, S) {
+         return FormatBinary(HeaderOf(r).totals.max_staging_bytes) + " on the busiest rank";
+       }},
       {"rounds", [](R r, S) { return FormatCount(HeaderOf(r).totals.rounds); }},
       {"simulated", [](R r, S) { return SimulatedText(r.timeline); }},
       {"plan file", [](R r, S) { return FormatBytes(r.plan_bytes); }},

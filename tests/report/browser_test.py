@@ -248,7 +248,7 @@ class BrowserTest(unittest.TestCase):
         self.open("pair")
         self.assertIn("Search 36,945 tensors by name", self.browser.run(
             "return document.getElementById('tensor-search').placeholder"))
-        self.browser.click("#tools .choice button:last-child")
+        self.browser.click("#tools .choice button:nth-of-type(1)")
         self.assertIn("Search 449 tensors by name", self.browser.run(
             "return document.getElementById('tensor-search').placeholder"))
         self.assertEqual([], self.browser.log())
@@ -294,6 +294,30 @@ class BrowserTest(unittest.TestCase):
         for name in ("small", "qwen", "pair"):
             self.open(name)
             self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), 360)
+
+    def test_a_narrow_screen_shows_the_whole_timeline_and_where_more_scrolls(self):
+        self.browser.chrome("Emulation.setDeviceMetricsOverride", width=420, height=740,
+                            deviceScaleFactor=1, mobile=True)
+        self.addCleanup(self.browser.chrome, "Emulation.clearDeviceMetricsOverride")
+        self.open("small")
+        edges = self.browser.run(
+            "return [...document.querySelectorAll('#timeline-view .span')]"
+            ".map((node) => node.getBoundingClientRect()).map((box) => [box.left, box.right])")
+        self.assertGreater(len(edges), 10)
+        for left, right in edges:
+            self.assertTrue(0 <= left <= right <= 420, (left, right))
+        # The map fits; the table of flows does not, and fades until it is scrolled to its end.
+        cut = "return document.querySelector(arguments[0]).classList.contains('cut')"
+        self.assertFalse(self.browser.run(cut, "#heat-map .map"))
+        self.assertTrue(self.browser.run(cut, "#flow-table .scroll"))
+        self.browser.run("const table = document.querySelector('#flow-table .scroll');"
+                         "table.scrollLeft = 10000; table.dispatchEvent(new Event('scroll'))")
+        self.assertFalse(self.browser.run(cut, "#flow-table .scroll"))
+
+    def test_the_switch_names_the_first_plan_first(self):
+        self.open("pair")
+        self.assertEqual(["first", "second"], self.texts("#tools .choice button"))
+        self.assertEqual("second", self.texts("#tools .choice button[aria-pressed=true]")[0])
 
     def test_a_large_page_stays_small_in_the_browser(self):
         self.open("large")

@@ -193,6 +193,8 @@ class PageTest(unittest.TestCase):
                             r"balance (.*)$", text,
                             re.MULTILINE).groups()
         self.assertEqual(list(figures), self.pages["small"].texts["dd"])
+        staging = re.search(r"^staging +(.* on the busiest rank)$", text, re.MULTILINE).group(1)
+        self.assertIn(staging, self.pages["small"].text("td"))
 
     def test_the_traffic_is_that_of_every_rank(self):
         for name, path in (("small", self.small), ("qwen", self.qwen)):

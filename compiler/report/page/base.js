@@ -18,6 +18,16 @@ const el = (tag, attributes, ...children) => fill(document.createElement(tag), a
 const svg = (tag, attributes, ...children) =>
   fill(document.createElementNS(SVG, tag), attributes, children);
 
+// Drawings have other sizes there.
+const NARROW = matchMedia('(max-width: 40rem)');
+
+// What scrolls sideways and has more at its right edge.
+function markCut() {
+  document.querySelectorAll('.scroll, .map, .bar nav').forEach((node) => {
+    node.classList.toggle('cut', node.scrollLeft + node.clientWidth + 1 < node.scrollWidth);
+  });
+}
+
 // Numbers as `reshardc` prints them.
 const count = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 function bytes(value) {

@@ -94,11 +94,12 @@ class HeatMap {
 
   picture() {
     const ranks = this.rowParts.some((part) => part.domain) && this.columnParts.some((part) => part.domain);
-    const left = ranks ? 150 : 112, right = 56;
+    const left = ranks && !NARROW.matches ? 150 : 112, right = NARROW.matches ? 24 : 56;
+    const space = NARROW.matches ? innerWidth - 32 : 1060;
     const fit = (space, cells) => Math.floor(space / Math.max(cells, 8));
-    const size = Math.max(7, Math.min(26, fit(1060 - left - right, this.columnParts.length), fit(900, this.rowParts.length)));
+    const size = Math.max(7, Math.min(26, fit(space - left - right, this.columnParts.length), fit(900, this.rowParts.length)));
     this.size = size;
-    const numbered = ranks && size >= 16;
+    const numbered = ranks && size >= 16 && !NARROW.matches;
     const flat = this.labelsFit();
     const top = (flat ? 16 : 76) + (numbered ? 20 : 0);
     const width = size * this.columnParts.length, height = size * this.rowParts.length;

@@ -42,11 +42,20 @@ const themeButton = el('button', {
 
 const tools = document.getElementById('tools');
 if (models.length > 1) {
-  tools.append(choice('Showing', [[1, 'second'], [0, 'first']], 1, showPlan));
+  tools.append(choice('Showing', [[0, 'first'], [1, 'second']], 1, showPlan));
 }
 tools.append(themeButton);
 showPlan(models.length - 1);
 addEventListener('hashchange', openAddress);
+NARROW.addEventListener('change', () => {
+  views['heat-map'].draw();
+  views['timeline-view'].draw();
+});
+// Views draw themselves anew, and what they hold may scroll by then.
+new MutationObserver(markCut).observe(document.querySelector('main'), { childList: true, subtree: true });
+addEventListener('scroll', markCut, { capture: true, passive: true });
+addEventListener('resize', markCut);
+markCut();
 addEventListener('beforeprint', () => {
   document.querySelectorAll('details').forEach((details) => { details.open = true; });
 });

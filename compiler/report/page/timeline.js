@@ -72,13 +72,14 @@ class TimelineView {
   }
 
   draw() {
+    if (!this.windows) return;
     const tracks = this.tracks();
-    const left = 150, right = 1080, top = 22;
+    const [left, right] = NARROW.matches ? [118, 370] : [150, 1080], top = 22;
     const end = this.window.spans.reduce((most, span) => Math.max(most, span.end), 0) || 1;
     const x = (ns) => left + (right - left) * ns / end;
     const height = top + tracks.reduce((sum, track) => sum + trackHeight(track), 0) + 6;
     const picture = svg('svg', { class: 'plot', viewBox: `0 0 ${right + 10} ${height}`, role: 'img', 'aria-label': 'Timeline of ' + this.model.domainName(this.domain) });
-    for (const tick of ticks(end, 8)) {
+    for (const tick of ticks(end, NARROW.matches ? 3 : 8)) {
       picture.append(svg('line', { class: 'rule', x1: x(tick), x2: x(tick), y1: top - 4, y2: height }),
         svg('text', { x: x(tick), y: 12, 'text-anchor': 'middle' }, tick === 0 ? '0' : time(Math.round(tick))));
     }
