@@ -4,8 +4,10 @@
 // Rows name each other by content: tensors and params by name, classes, streams and trees by a hash
 // of what they are. Two plans with equal text mean the same, and one changed row changes few lines
 // of the text, which makes it fit for `git diff`. What only locates rows in the file (indices,
-// first rows, counts) is left out. The printer takes every struct of plan.h apart field by field,
-// so that a new field does not compile until it is printed.
+// first rows, counts) is left out. Numbers of streams and trees are left out too, though something
+// follows from them: where in its staging memory a rank keeps the slices of a tree, and in which
+// order it lists the operations of a round (any order is right). The printer takes every struct
+// of plan.h apart field by field, so that a new field does not compile until it is printed.
 #ifndef RESHARD_COMPILER_PLAN_TOOLS_CANONICAL_PLAN_H_
 #define RESHARD_COMPILER_PLAN_TOOLS_CANONICAL_PLAN_H_
 

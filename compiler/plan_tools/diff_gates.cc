@@ -1,7 +1,6 @@
 #include "compiler/plan_tools/diff_gates.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "compiler/diag/diagnostics.h"
@@ -29,74 +28,10 @@ constexpr std::pair<std::string_view, GateKind> kWords[] = {{"coverage", GateKin
                                                             {"copies", GateKind::kCopies},
                                                             {"layouts", GateKind::kLayouts}};
 
-constexpr int64_t kPercentUnits = 1'000;  // of a percent
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 std::string_view Trim(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
   while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
   return text;
-}
-
-// Reads the digits that `text` starts with and removes them.
-std::optional<int64_t> ReadDigits(std::string_view* text) {
-  int64_t value = 0;
-  size_t digits = 0;
-  for (; digits < text->size() && IsDigit((*text)[digits]); ++digits) {
-    if (digits == 15) return std::nullopt;
-    value = value * 10 + ((*text)[digits] - '0');
-  }
-  if (digits == 0) return std::nullopt;
-  text->remove_prefix(digits);
-  return value;
-}
-
-// "5%" or "0.125%" in thousandths of a percent.
-std::optional<int64_t> ParsePercent(std::string_view text) {
-  const std::optional<int64_t> whole = ReadDigits(&text);
-  if (!whole || *whole > 1'000'000'000) return std::nullopt;
-  int64_t value = *whole * kPercentUnits;
-  if (!text.empty() && text.front() == '.') {
-    text.remove_prefix(1);
-    int64_t unit = kPercentUnits / 10;
-    if (text.empty() || !IsDigit(text.front())) return std::nullopt;
-    for (; !text.empty() && IsDigit(text.front()); text.remove_prefix(1), unit /= 10) {
-      if (unit == 0) return std::nullopt;
-      value += (text.front() - '0') * unit;
-    }
-  }
-  if (text != "%") return std::nullopt;
-  return value;
-}
-
-std::optional<int64_t> ParseLimit(FigureUnit unit, std::string_view text) {
-  if (text.empty() || !IsDigit(text.front())) return std::nullopt;
-  switch (unit) {
-    case FigureUnit::kTime:
-      return ParseNanoseconds(text);
-    case FigureUnit::kBytes:
-    case FigureUnit::kMemory:
-      return ParseBytes(text);
-    case FigureUnit::kCount: {
-      const std::optional<int64_t> value = ReadDigits(&text);
-      return text.empty() ? value : std::nullopt;
-    }
-  }
-  return std::nullopt;
-}
-
-const char* LimitExample(FigureUnit unit) {
-  switch (unit) {
-    case FigureUnit::kTime:
-      return "+5%, +20us or 4s";
-    case FigureUnit::kBytes:
-    case FigureUnit::kMemory:
-      return "+1%, +64MiB or 2GB";
-    case FigureUnit::kCount:
-      return "+1%, +10 or 5000";
-  }
-  return "";
 }
 
 Status BadGate(std::string_view gate, const std::string& what) {
@@ -126,40 +61,53 @@ StatusOr<Gate> ParseGate(std::string_view text) {
   if (sign == std::string_view::npos) return BadGate(text, "has no '>' or '<' and limit");
   gate.figure = figure->name;
   gate.above = text[sign] == '>';
-  std::string_view limit = Trim(text.substr(sign + 1));
-  bool negative = false;
-  if (!limit.empty() && (limit.front() == '+' || limit.front() == '-')) {
-    gate.relative = true;
-    negative = limit.front() == '-';
-    limit.remove_prefix(1);
-  }
-  gate.percent = gate.relative && !limit.empty() && limit.back() == '%';
-  const std::optional<int64_t> value =
-      gate.percent ? ParsePercent(limit) : ParseLimit(figure->unit, limit);
-  if (!value) {
-    return BadGate(text, std::string("has no limit such as ") + LimitExample(figure->unit));
-  }
-  gate.limit = negative ? -*value : *value;
+  const StatusOr<GateLimit> limit = ParseGateLimit(figure->unit, Trim(text.substr(sign + 1)));
+  if (!limit.ok()) return BadGate(text, limit.status().message());
+  gate.limit = *limit;
   return gate;
 }
 
-// The figure's limit in 1/(100 * kPercentUnits) of its unit, so that percentages are exact.
-Wide ScaledLimit(const Gate& gate, int64_t before) {
-  constexpr Wide kScale = 100 * kPercentUnits;
-  if (gate.percent) return static_cast<Wide>(before) * (kScale + gate.limit);
-  return (static_cast<Wide>(gate.relative ? before : 0) + gate.limit) * kScale;
+// Figures are compared in 1/kScale of their units, so that percentages are exact.
+constexpr Wide kScale = 100 * kPercentUnits;
+
+Wide ScaledLimit(const GateLimit& limit, int64_t before) {
+  if (limit.percent) return static_cast<Wide>(before) * (kScale + limit.value);
+  return (static_cast<Wide>(limit.relative ? before : 0) + limit.value) * kScale;
+}
+
+// The last whole value that passes, exactly: "at most 25,599 ns".
+std::string LimitText(FigureUnit unit, bool above, Wide scaled) {
+  Wide whole = scaled / kScale;
+  if (above && scaled % kScale < 0) --whole;
+  if (!above && scaled % kScale > 0) ++whole;
+  // Beyond what any figure can be.
+  constexpr Wide kMost = INT64_MAX;
+  whole = std::clamp(whole, -kMost, kMost);
+  return (above ? "at most " : "at least ") + ExactFigure(unit, static_cast<int64_t>(whole));
 }
 
 GateResult JudgeFigure(const Gate& gate, const PlanDiff& diff) {
-  constexpr Wide kScale = 100 * kPercentUnits;
   const Figure& figure = diff.figure(gate.figure);
-  const Wide limit = ScaledLimit(gate, figure.before);
+  const Wide limit = ScaledLimit(gate.limit, figure.before);
   const Wide value = static_cast<Wide>(figure.after) * kScale;
   GateResult result;
   result.gate = gate.text;
   result.passed = gate.above ? value <= limit : value >= limit;
-  result.reason = std::string(figure.title) + " " + FormatFigure(figure.unit, figure.before) +
-                  " to " + FormatFigure(figure.unit, figure.after);
+  std::string before = FormatFigure(figure.unit, figure.before);
+  std::string after = FormatFigure(figure.unit, figure.after);
+  // Rounded texts must not hide what has decided.
+  if (!result.passed || (figure.changed() && before == after)) {
+    before = ExactFigure(figure.unit, figure.before);
+    after = ExactFigure(figure.unit, figure.after);
+  }
+  result.reason = std::string(figure.title) + " " + before + " to " + after;
+  if (figure.changed() && figure.before != 0) {
+    result.reason += ", " + FormatChange(static_cast<double>(figure.after - figure.before) /
+                                         static_cast<double>(figure.before));
+  }
+  if (!result.passed) {
+    result.reason += "; " + LimitText(figure.unit, gate.above, limit) + " would pass";
+  }
   return result;
 }
 
@@ -247,6 +195,19 @@ std::vector<GateResult> JudgeGates(const std::vector<Gate>& gates, const PlanDif
     }
   }
   return results;
+}
+
+std::string ExactFigure(FigureUnit unit, int64_t value) {
+  switch (unit) {
+    case FigureUnit::kTime:
+      return FormatCount(value) + " ns";
+    case FigureUnit::kBytes:
+    case FigureUnit::kMemory:
+      return FormatCount(value) + " B";
+    case FigureUnit::kCount:
+      break;
+  }
+  return FormatCount(value);
 }
 
 std::string FormatFigure(FigureUnit unit, int64_t value) {

@@ -5,11 +5,14 @@
 //          | "coverage"                   fails when elements are delivered to nobody any more
 //          | "copies"                     fails when elements are delivered in fewer copies
 //          | "layouts"                    fails when the train or infer layout has changed
-//   limit  = [ "+" | "-" ] number [ unit ]   with a sign relative to the first plan, else absolute
-//   unit   = "%" (only with a sign) | ns us ms s | B kB MB GB KiB MiB GiB
+//   limit  = [ "+" | "-" ] number [ unit ]    with a sign relative to the first plan, else absolute
+//   number = digit { digit } [ "." digit { digit } ]
+//   unit   = "%"                              only with a sign; up to three decimals
+//          | "ns" | "us" | "ms" | "s"         for times, which need one
+//          | "B" | "kB" | "MB" | "GB" | "KiB" | "MiB" | "GiB"   for bytes, which are meant without
 //
-// A number is whole, or for "%" has up to three decimals. Figures: diff_figures.def. Exact integer
-// arithmetic decides.
+// With its unit a number is a whole one of nanoseconds or bytes; counts have no unit. Spaces may
+// stand around each part. Figures: diff_figures.def. Exact integer arithmetic decides.
 #ifndef RESHARD_COMPILER_PLAN_TOOLS_DIFF_GATES_H_
 #define RESHARD_COMPILER_PLAN_TOOLS_DIFF_GATES_H_
 
@@ -18,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/plan_tools/gate_limit.h"
 #include "compiler/plan_tools/plan_diff.h"
 #include "runtime/base/status.h"
 
@@ -29,10 +33,8 @@ struct Gate {
   std::string text;  // as it was written
   GateKind kind = GateKind::kFigure;
   FigureName figure{};
-  bool above = true;      // fails above the limit, else below it
-  bool relative = false;  // to the first plan
-  bool percent = false;
-  int64_t limit = 0;  // in the figure's unit, or thousandths of a percent; with its sign
+  bool above = true;  // fails above the limit, else below it
+  GateLimit limit;
 };
 
 StatusOr<std::vector<Gate>> ParseGates(std::string_view text);
@@ -46,6 +48,8 @@ std::vector<GateResult> JudgeGates(const std::vector<Gate>& gates, const PlanDif
 
 // A figure in its unit, for people.
 std::string FormatFigure(FigureUnit unit, int64_t value);
+// Not rounded: "25,600 ns".
+std::string ExactFigure(FigureUnit unit, int64_t value);
 
 }  // namespace reshard
 

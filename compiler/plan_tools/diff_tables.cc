@@ -1,6 +1,7 @@
 #include "compiler/plan_tools/diff_tables.h"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -16,21 +17,22 @@ std::string ChangeText(const Figure& figure) {
   const std::string sign = by < 0 ? "-" : "+";
   std::string text = sign + FormatFigure(figure.unit, by < 0 ? -by : by);
   if (figure.before != 0) {
-    const double part = static_cast<double>(by) / static_cast<double>(figure.before);
-    text += " (" + sign + FormatPercent(by < 0 ? -part : part) + ")";
+    text += " (" + FormatChange(static_cast<double>(by) / static_cast<double>(figure.before)) + ")";
   }
   return text;
 }
 
 DiffTable FiguresTable(const PlanDiff& diff) {
-  DiffTable table{"", {"figure", ">first", ">second", ">change"}, {}};
+  DiffTable table{"", {"figure", ">first", ">second", ">change"}, {}, 0};
   for (const Figure& figure : diff.figures) {
     if (!figure.changed() && figure.name >= FigureName::kScaleup) continue;
     table.rows.push_back({std::string(figure.title), FormatFigure(figure.unit, figure.before),
                           FormatFigure(figure.unit, figure.after), ChangeText(figure)});
   }
   const auto words = [&](const char* name, const std::array<std::string, 2>& texts) {
-    if (texts[0] != texts[1]) table.rows.push_back({name, texts[0], texts[1], ""});
+    if (texts[0] == texts[1]) return;
+    table.rows.push_back({name, texts[0], texts[1], ""});
+    ++table.word_rows;
   };
   words("bound by", diff.binding_cuts);
   words("busiest NIC", diff.busiest_nics);
@@ -38,7 +40,7 @@ DiffTable FiguresTable(const PlanDiff& diff) {
 }
 
 DiffTable LayoutsTable(const PlanDiff& diff) {
-  DiffTable table{"inputs", {"input", "first", "second", "change"}, {}};
+  DiffTable table{"inputs", {"input", "first", "second", "change"}, {}, 0};
   constexpr size_t kShownDigits = 12;
   for (const InputChange& input : diff.inputs) {
     table.rows.push_back({std::string(input.name), input.before.substr(0, kShownDigits),
@@ -62,22 +64,37 @@ std::string Pair(const PortChange& port, const Get& get) {
 
 DiffTable PortsTable(const char* title, const char* column, const std::vector<PortChange>& ports,
                      bool with_needs) {
-  DiffTable table{title, {column, ">receives", ">sends"}, {}};
+  DiffTable table{title, {column, ">receives", ">sends"}, {}, 0};
   if (with_needs) table.columns.push_back(">needs");
+  // Where there are very many, those with the same texts are one row, at the place of the first.
+  constexpr size_t kMany = 16;
+  std::map<std::vector<std::string>, std::pair<size_t, int64_t>>
+      alike;  // its row, and how many more
   for (const PortChange& port : ports) {
     std::vector<std::string> row = {
-        port.name, Pair(port, [](const PortChange::Load& load) { return load.receive_bytes; }),
+        Pair(port, [](const PortChange::Load& load) { return load.receive_bytes; }),
         Pair(port, [](const PortChange::Load& load) { return load.send_bytes; })};
     if (with_needs) {
       row.push_back(Pair(port, [](const PortChange::Load& load) { return load.needed_bytes; }));
     }
+    const auto [found, is_new] = alike.try_emplace(row, table.rows.size(), 0);
+    if (!is_new && ports.size() > kMany) {
+      ++found->second.second;
+      continue;
+    }
+    row.insert(row.begin(), port.name);
     table.rows.push_back(std::move(row));
+  }
+  for (const auto& [texts, row] : alike) {
+    const auto& [index, count] = row;
+    if (count > 0) table.rows[index][0] += " and " + FormatCount(count) + " alike";
   }
   return table;
 }
 
 DiffTable TensorsTable(const PlanDiff& diff) {
-  DiffTable table{"tensors, by template", {"tensors", ">count", "change", "first", "second"}, {}};
+  DiffTable table{
+      "tensors, by template", {"tensors", ">count", "change", "first", "second"}, {}, 0};
   for (const TensorChange& change : diff.tensors) {
     table.rows.push_back({change.name, FormatCount(change.count),
                           std::string(TensorChangeText(change.kind)), change.before, change.after});
@@ -86,7 +103,7 @@ DiffTable TensorsTable(const PlanDiff& diff) {
 }
 
 DiffTable OptionsTable(const PlanDiff& diff) {
-  DiffTable table{"options", {"option", "first", "second"}, {}};
+  DiffTable table{"options", {"option", "first", "second"}, {}, 0};
   for (const OptionChange& option : diff.options) {
     table.rows.push_back({option.name, option.before.value_or("-"), option.after.value_or("-")});
   }
@@ -96,7 +113,8 @@ DiffTable OptionsTable(const PlanDiff& diff) {
 DiffTable RowsTable(const PlanDiff& diff) {
   DiffTable table{"rows of the plans' tables (show --canonical)",
                   {"table", ">only in first", ">only in second"},
-                  {}};
+                  {},
+                  0};
   for (const TableChange& change : diff.tables) {
     table.rows.push_back({std::string(change.name), FormatCount(change.only_before),
                           FormatCount(change.only_after)});
@@ -132,6 +150,13 @@ std::string DiffVerdict(const DiffReport& report) {
   return report.diff.digests[0] == report.diff.digests[1]
              ? "equal"
              : "equal: the bytes differ, the meaning does not";
+}
+
+std::string DiffRemark(const DiffReport& report) {
+  if (!report.diff.equal() || !report.diff.renumbered) return "";
+  return "streams and trees have other numbers: staging offsets and the order of operations within "
+         "a "
+         "round may differ (show --steps)";
 }
 
 std::string RewrittenInputs(const DiffReport& report) {

@@ -2,6 +2,7 @@
 #ifndef RESHARD_COMPILER_PLAN_TOOLS_DIFF_TABLES_H_
 #define RESHARD_COMPILER_PLAN_TOOLS_DIFF_TABLES_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,18 @@ struct DiffTable {
   std::string title;  // empty for the figures
   std::vector<std::string> columns;
   std::vector<std::vector<std::string>> rows;
+  size_t word_rows = 0;  // the last ones: they have words where the others have numbers
+
+  size_t number_rows() const { return rows.size() - word_rows; }
 };
 
 DiffTable TableOf(DiffSection section, const PlanDiff& diff);
 
 // "different", "equal", "equal: the bytes differ, the meaning does not", ...
 std::string DiffVerdict(const DiffReport& report);
+
+// What equal plans still do not have in common, as a sentence; or empty.
+std::string DiffRemark(const DiffReport& report);
 
 // "train, infer": inputs of another digest that mean the same; or empty.
 std::string RewrittenInputs(const DiffReport& report);

@@ -147,6 +147,7 @@ void DiffTables(const Plan& before, const Plan& after, PlanDiff* diff) {
     CountUnequal(a.sections[s].items, b.sections[s].items, &world.back());
   }
   const PlanRowChanges rows = CompareRows(before, after);
+  diff->renumbered = rows.renumbered;
   if (rows.changed()) diff->tensors = DiffTensors(before, after);
   const auto changed = [&](std::string_view name) {
     return std::any_of(world.begin(), world.end(), [&](const TableChange& change) {

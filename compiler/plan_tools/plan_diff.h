@@ -83,6 +83,7 @@ struct PlanDiff {
   std::vector<OptionChange> options;
   std::vector<TableChange> tables;  // those that differ; empty: the plans are equal
   std::array<std::string, 2> digests;
+  bool renumbered = false;  // see PlanRowChanges
 
   bool equal() const { return tables.empty(); }
   bool Differs(DiffSection section) const;

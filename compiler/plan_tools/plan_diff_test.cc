@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "compiler/plan_tools/diff_gates.h"
+#include "compiler/plan_tools/diff_tables.h"
 #include "compiler/plan_tools/print_diff.h"
 #include "doctest/doctest.h"
 #include "runtime/plan/testing/small_plan.h"
@@ -191,6 +192,9 @@ TEST_CASE("a template cut in two is the same template") {
   CHECK(!diff.equal());
   REQUIRE(diff.tensors.size() == 1);
   CHECK(diff.tensors[0].before != diff.tensors[0].after);
+  CHECK(diff.tensors[0].count == 2);
+  REQUIRE(diff.tensors[0].names.size() == 1);
+  CHECK(diff.tensors[0].names[0] == "layers.2.experts.{1,3}.w");
 }
 
 TEST_CASE("templates of very many tensors are compared as a whole, without a list of them") {
@@ -298,6 +302,8 @@ TEST_CASE("the same parts on other ranks are moved, other landing ranks are re-r
   const PlanDiff diff = Diff(before, routed);
   REQUIRE(diff.tensors.size() == 1);
   CHECK(diff.tensors[0].kind == TensorChangeKind::kRerouted);
+  CHECK(diff.tensors[0].before == "from 0,1 to 2 > 5 > 6");
+  CHECK(diff.tensors[0].after == "from 0,1 to 5 > 2 > 6");
 }
 
 TEST_CASE("only half as many ranks need a tensor: other copies, re-sharded") {
@@ -381,6 +387,27 @@ TEST_CASE("what no section of its own tells is told by the tables") {
   CHECK(OnlyTablesDiffer(Diff(before, after)));
 }
 
+TEST_CASE("other numbers of streams and trees are no difference, and are told") {
+  const Plan before = testing::ColocatedPlan();
+  REQUIRE(before.trees.size() >= 2);
+  Plan after = before;
+  std::swap(after.trees[0], after.trees[1]);
+  for (PlanInject& inject : after.injects) {
+    if (inject.tree < 2) inject.tree = 1 - inject.tree;
+  }
+  const PlanDiff diff = Diff(before, after);
+  CHECK(diff.equal());
+  CHECK(diff.renumbered);
+  CHECK(!Diff(before, before).renumbered);
+  DiffReport report;
+  report.names = {"a", "b"};
+  report.sections = {DiffSection::kFigures};
+  report.diff = diff;
+  std::ostringstream out;
+  PrintDiff(report, out);
+  CHECK(out.str().find("streams and trees have other numbers") != std::string::npos);
+}
+
 TEST_CASE("plans of different worlds are compared by name") {
   const Plan before = testing::ToyPlan();
   Plan after = before;
@@ -390,6 +417,20 @@ TEST_CASE("plans of different worlds are compared by name") {
   CHECK(diff.domains[0].name == "nvl-new");
   CHECK(!diff.domains[0].before);
   CHECK(diff.domains[0].after);
+}
+
+TEST_CASE("of very many domains that are alike one is shown, with their number") {
+  const Plan before = testing::ToyPlan();
+  for (const int added : {16, 17}) {
+    CAPTURE(added);
+    Plan after = before;
+    for (int i = 0; i < added; ++i) after.domains.push_back({"new" + std::to_string(10 + i), 1, 1});
+    const PlanDiff diff = Diff(before, after);
+    CHECK(diff.domains.size() == static_cast<size_t>(added));
+    const DiffTable table = TableOf(DiffSection::kDomains, diff);
+    REQUIRE(table.rows.size() == (added == 16 ? 16 : 1));
+    CHECK(table.rows[0][0] == (added == 16 ? "new10" : "new10 and 16 alike"));
+  }
 }
 
 TEST_CASE("gates compare exactly") {
@@ -434,13 +475,86 @@ TEST_CASE("gates for time, counts, coverage and layouts") {
 }
 
 TEST_CASE("malformed gates are refused") {
-  for (const char* text :
-       {"", "time", "time>", "time>5", "time>+5", "time>5%", "tim>+5%", "staging>1.5GB", "time>+%",
-        "time>+1.2345%", "time>+5%,", "coverage>1", "messages>+5B", "time>+99999999999999999999s",
-        "staging>+-5%", "time=+5%"}) {
+  for (const char* text : {"",
+                           "time",
+                           "time>",
+                           "time>5",
+                           "time>+5",
+                           "time>5%",
+                           "tim>+5%",
+                           "staging>1.5.5GB",
+                           "time>+%",
+                           "time>+1.2345%",
+                           "time>+5%,",
+                           "coverage>1",
+                           "messages>+5B",
+                           "time>+99999999999999999999s",
+                           "staging>+-5%",
+                           "time=+5%",
+                           "time>+.5us",
+                           "time>+5.us",
+                           "time>+5 u s",
+                           "messages>1.5",
+                           "staging>0.3B",
+                           "time>25.6001us"}) {
     CAPTURE(text);
     CHECK(!ParseGates(text).ok());
   }
+}
+
+TEST_CASE("what is wrong with a limit is told apart") {
+  const std::pair<std::string, std::string> kErrors[] = {
+      {"time>+x", "has no limit such as +5%, +20us or 4s"},
+      {"time>+0", "needs a unit behind '0': ns, us, ms or s, or, after a sign, %"},
+      {"time>5%", "has a percentage without a sign: '+5%' or '-5%' of the first plan"},
+      {"time>+5.1234%", "has more than three decimals of a percent: '5.1234'"},
+      {"time>+2000000000%", "has a limit over 1,000,000,000 %: '2000000000'"},
+      {"time>+200000s", "has a limit over 10,000 s: '200000s'"},
+      {"time>+99999999999999999999999999999s",
+       "has a limit over 10,000 s: '99999999999999999999999999999s'"},
+      {"time>1.5ns", "has a limit that is no whole number of nanoseconds: '1.5ns'"},
+      {"time>5min", "has no unit 'min', but ns, us, ms or s, or, after a sign, %"},
+      {"staging>64mib",
+       "has no unit 'mib', but B, kB, MB, GB, KiB, MiB or GiB, or, after a sign, %"},
+      {"staging>12345678901234567890123456789B",
+       "has a limit over 2^62 bytes: '12345678901234567890123456789B'"},
+      {"staging>4611686018427387904.5B", "has a limit over 2^62 bytes: '4611686018427387904.5B'"},
+      {"staging>5000000000GiB", "has a limit over 2^62 bytes: '5000000000GiB'"},
+      {"staging>0.0000000000000000000001kB", "has too many decimals: '0.0000000000000000000001'"},
+      {"messages>+5B", "has a count with a unit: '5B'"},
+      {"messages>1.5", "has a limit that is no whole number of things that are counted: '1.5'"}};
+  for (const auto& [gate, what] : kErrors) {
+    CAPTURE(gate);
+    const StatusOr<std::vector<Gate>> gates = ParseGates(gate);
+    REQUIRE(!gates.ok());
+    CHECK(gates.status().message() == "gate '" + gate + "' " + what);
+  }
+}
+
+TEST_CASE("limits with decimals are exact") {
+  CHECK(Passes("staging>0.5KiB", 0, 512));
+  CHECK(!Passes("staging>0.5KiB", 0, 513));
+  CHECK(Passes("staging>+1.5 kB", 10, 1510));
+  CHECK(!Passes("staging>+1.5 kB", 10, 1511));
+  CHECK(Passes("staging>+5 %", 1000, 1050));
+  CHECK(Passes("staging>1000", 0, 1000));
+  CHECK(!Passes("staging>4611686018427387904B", 0, INT64_MAX));
+}
+
+TEST_CASE("a gate says exactly what has decided") {
+  Plan before = testing::ToyPlan();
+  Plan after = before;
+  before.header.totals.predicted_ns = 25'590;
+  after.header.totals.predicted_ns = 25'600;
+  const PlanDiff diff = Diff(before, after);
+  CHECK(Judged("time>+0.039%", diff).reason ==
+        "time 25,590 ns to 25,600 ns, +0.039 %; at most 25,599 ns would pass");
+  CHECK(Judged("time>+1%", diff).reason == "time 25,590 ns to 25,600 ns, +0.039 %");
+  CHECK(Judged("time<+1%", diff).reason ==
+        "time 25,590 ns to 25,600 ns, +0.039 %; at least 25,846 ns would pass");
+  CHECK(Judged("time>1ns", Diff(before, before)).reason ==
+        "time 25,590 ns to 25,590 ns; at most 1 ns would pass");
+  CHECK(Judged("time>+0%", Diff(before, before)).reason == "time 25.6 us to 25.6 us");
 }
 
 TEST_CASE("Markdown of hostile names has no markup of theirs") {

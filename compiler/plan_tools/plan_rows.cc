@@ -404,6 +404,8 @@ PlanRowChanges CompareRows(const Plan& before, const Plan& after) {
   changes.classes = Compare("classes", had.classes, has.classes);
   changes.streams = Compare("streams", had.streams, has.streams);
   changes.trees = Compare("trees", had.trees, has.trees);
+  changes.renumbered = !changes.streams.changed() && !changes.trees.changed() &&
+                       (had.streams != has.streams || had.trees != has.trees);
   return changes;
 }
 

@@ -26,6 +26,9 @@ struct PlanRowChanges {
   TableChange tensors{"tensors"};
   TableChange source_params{"source params"}, destination_params{"destination params"};
   TableChange classes{"classes"}, streams{"streams"}, trees{"trees"};
+  // The same streams and trees, but with other numbers: staging offsets and the order of operations
+  // within a round follow from these.
+  bool renumbered = false;
   bool changed() const {
     return tensors.changed() || source_params.changed() || destination_params.changed() ||
            classes.changed() || streams.changed() || trees.changed();

@@ -12,22 +12,27 @@
 namespace reshard {
 namespace {
 
-// A line of text that may hold names.
-void TextLine(const std::string& line, std::ostream& out) {
-  out << EscapeForTerminal(line) << "\n";
+// A line of text that may hold names, under "passed  " or "second  ".
+void TextLine(const TextStyle& style, const std::string& line, std::ostream& out) {
+  PrintWrapped(style, EscapeForTerminal(line), 8, out);
 }
 
 void PrintVerdictText(const DiffReport& report, std::ostream& out) {
   out << DiffVerdict(report) << "\n";
   for (size_t i = 0; i < 2; ++i) {
-    TextLine((i == 0 ? "first   " : "second  ") + report.names[i] + " " + report.diff.digests[i],
+    TextLine(report.style,
+             (i == 0 ? "first   " : "second  ") + report.names[i] + " " + report.diff.digests[i],
              out);
   }
   if (const std::string names = RewrittenInputs(report); !names.empty()) {
     out << "written otherwise, with the same meaning: " << names << "\n";
   }
+  if (const std::string remark = DiffRemark(report); !remark.empty()) {
+    PrintWrapped(report.style, remark, 0, out);
+  }
   for (const GateResult& gate : report.gates) {
-    TextLine((gate.passed ? "passed  " : "FAILED  ") + gate.gate + ": " + gate.reason, out);
+    TextLine(report.style, (gate.passed ? "passed  " : "FAILED  ") + gate.gate + ": " + gate.reason,
+             out);
   }
 }
 
@@ -37,6 +42,7 @@ void PrintVerdictMarkdown(const DiffReport& report, std::ostream& out) {
   if (const std::string names = RewrittenInputs(report); !names.empty()) {
     out << "\nWritten otherwise, with the same meaning: " << names << "\n";
   }
+  if (const std::string remark = DiffRemark(report); !remark.empty()) out << "\n" << remark << "\n";
   if (report.gates.empty()) return;
   TextTable table({"gate", "result", "found"});
   for (const GateResult& gate : report.gates) {
@@ -44,6 +50,19 @@ void PrintVerdictMarkdown(const DiffReport& report, std::ostream& out) {
   }
   out << "\n";
   table.Print({OutputFormat::kMarkdown, 0, 0}, out);
+}
+
+// Rows of a name and two texts that would make columns of numbers very wide.
+void PrintWords(const TextStyle& style, const std::vector<std::vector<std::string>>& rows,
+                std::ostream& out) {
+  if (rows.empty()) return;
+  out << "\n";
+  TextTable table({"what", "plan", "is"});
+  for (const std::vector<std::string>& row : rows) {
+    table.Add({row[0], "first", row[1]});
+    table.Add({"", "second", row[2]});
+  }
+  table.Print(style, out);
 }
 
 void PrintTables(const DiffReport& report, std::ostream& out) {
@@ -57,8 +76,10 @@ void PrintTables(const DiffReport& report, std::ostream& out) {
       PrintTitle(report.style, content.title, out);
     }
     TextTable table(content.columns);
-    for (const std::vector<std::string>& row : content.rows) table.Add(row);
+    const auto words = content.rows.begin() + static_cast<std::ptrdiff_t>(content.number_rows());
+    for (auto row = content.rows.begin(); row != words; ++row) table.Add(*row);
     table.Print(report.style, out);
+    PrintWords(report.style, {words, content.rows.end()}, out);
   }
 }
 
@@ -107,6 +128,9 @@ void WriteTensors(const PlanDiff& diff, JsonWriter* json) {
   for (const TensorChange& change : diff.tensors) {
     json->BeginObject();
     json->Field("name", change.name);
+    json->BeginArray("names");
+    for (const std::string& name : change.names) json->Item(name);
+    json->End();
     json->Field("count", change.count);
     json->Field("change", TensorChangeText(change.kind));
     json->Field("first", change.before);
@@ -170,6 +194,7 @@ void PrintJson(const DiffReport& report, std::ostream& out) {
   json.BeginObject();
   json.Field("schema", "reshardc-diff/1");
   json.Flag("equal", !report.differs());
+  json.Flag("renumbered", report.diff.renumbered);
   json.Field("first_digest", report.diff.digests[0]);
   json.Field("second_digest", report.diff.digests[1]);
   json.BeginArray("gates");

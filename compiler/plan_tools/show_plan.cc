@@ -140,7 +140,8 @@ void PrintRoutes(const Plan& plan, const TextStyle& style, std::ostream& out) {
     if (tree.member_count > kShown) {
       landers += " > ... (" + FormatCount(tree.member_count) + " ranks)";
     }
-    table.Add({std::to_string(t), std::to_string(tree.stream), stream.local ? "local" : std::string(TreeKindText(tree.kind)),
+    table.Add({std::to_string(t), std::to_string(tree.stream),
+               stream.local ? "local" : std::string(TreeKindText(tree.kind)),
                FormatBytes(stream.bytes), FormatCount(static_cast<int64_t>(sources[t].size())),
                landers});
   }
@@ -153,7 +154,11 @@ void PrintProvenance(const LoadedPlan& loaded, const TextStyle& style, std::ostr
   for (const auto& [name, value] : header.options) {
     options += (options.empty() ? "" : " ") + name + "=" + value;
   }
-  out << "\n";
+  if (style.format == OutputFormat::kMarkdown) {
+    PrintTitle(style, "options and digests", out);
+  } else {
+    out << "\n";
+  }
   PrintPairs(style,
              {{"options", options},
               {"train", ToHex(header.train_digest)},
@@ -193,6 +198,7 @@ void ShowPlanText(const LoadedPlan& loaded, int64_t plan_bytes, const TextStyle&
                   std::ostream& out) {
   const Plan& plan = loaded.plan;
   const PlanLoads loads = ComputeLoads(plan);
+  if (style.format == OutputFormat::kMarkdown) out << "#### summary\n\n";
   PrintSummary(plan, Summarize(plan), plan_bytes, style, out);
   PrintCuts(plan, style, out);
   PrintDomains(plan, loads, style, out);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -10,6 +11,7 @@
 #include "compiler/plan_tools/canonical_plan.h"
 #include "compiler/plan_tools/element_coverage.h"
 #include "compiler/plan_tools/tensor_facts.h"
+#include "compiler/plan_tools/tensor_names.h"
 #include "compiler/plan_tools/tensor_parts.h"
 
 namespace reshard {
@@ -52,15 +54,6 @@ struct Side {
     std::vector<ContentIds::Id>& found = routes[s];
     if (found.empty()) found = facts.Routes(s);
     return found;
-  }
-  std::string TensorName(uint32_t s, int64_t tensor) const {
-    const PlanSuper& of = super(s);
-    std::vector<int64_t> values = of.loop_begin;
-    for (size_t i = values.size(); i-- > 0;) {
-      values[i] += tensor % of.loop_extent[i];
-      tensor /= of.loop_extent[i];
-    }
-    return of.name.Instance(values);
   }
   std::string WholeText(uint32_t s) {
     return ShapeText(super(s)) + ", held " + facts.ShardingText(PlanSide::kSource, s) +
@@ -112,10 +105,31 @@ class TensorComparison {
     return b.name == a.name && b.loop_begin == a.loop_begin && b.loop_extent == a.loop_extent;
   }
 
-  void Add(TensorChangeKind kind, std::string name, int64_t count, std::string before,
-           std::string after, const CoverageChange& coverage = {}) {
-    changes_.push_back({kind, std::move(name), count, std::move(before), std::move(after),
-                        coverage.lost, coverage.fewer, coverage.known});
+  // Tensors of a template of `side`; all of them unless they are listed.
+  struct Some {
+    const Side& side;
+    uint32_t super = 0;
+    const std::vector<int64_t>* listed = nullptr;
+
+    int64_t count() const {
+      return listed == nullptr ? TensorCount(side.super(super))
+                               : static_cast<int64_t>(listed->size());
+    }
+    std::vector<std::string> Names() const {
+      if (count() == TensorCount(side.super(super))) return {side.names[super]};
+      return TensorNames(side.super(super), *listed);
+    }
+  };
+
+  void Add(TensorChangeKind kind, const Some& tensors, std::string before, std::string after,
+           const CoverageChange& coverage = {}) {
+    constexpr size_t kShownNames = 2;
+    std::vector<std::string> names = tensors.Names();
+    std::string name = names[0];
+    for (size_t i = 1; i < std::min(names.size(), kShownNames); ++i) name += ", " + names[i];
+    if (names.size() > kShownNames) name += ", ...";
+    changes_.push_back({kind, std::move(name), tensors.count(), std::move(names), std::move(before),
+                        std::move(after), coverage.lost, coverage.fewer, coverage.known});
   }
 
   // Of tensors that the second plan does not have like this, if the first one delivers them.
@@ -124,24 +138,23 @@ class TensorComparison {
     return {true, count, count, 0};
   }
 
-  // What to call `count` tensors of a template, of which `first` is the first.
-  static std::string Label(const Side& side, uint32_t s, int64_t count, int64_t first) {
-    if (count == TensorCount(side.super(s))) return side.names[s];
-    return side.TensorName(s, first) + (count == 1 ? "" : " and others");
-  }
-
-  int64_t CountOf(const Pair& pair) const {
-    return pair.whole ? TensorCount(after_.super(pair.a))
-                      : static_cast<int64_t>(pair.tensors.size());
+  // The second plan's numbers of the tensors of a pair.
+  static std::vector<int64_t> NumbersAfter(
+      const std::vector<std::pair<int64_t, int64_t>>& tensors) {
+    std::vector<int64_t> numbers;
+    for (const auto& [b, a] : tensors) numbers.push_back(a);
+    std::sort(numbers.begin(), numbers.end());
+    return numbers;
   }
 
   void ComparePair(Pair pair) {
     const PlanSuper& before = before_.super(pair.b);
     const PlanSuper& after = after_.super(pair.a);
-    const int64_t first = pair.whole ? 0 : pair.tensors.front().second;
+    const std::vector<int64_t> numbers = NumbersAfter(pair.tensors);
+    const Some all{after_, pair.a, pair.whole ? nullptr : &numbers};
     if (before.shape != after.shape || before.dtype != after.dtype) {
-      Add(TensorChangeKind::kReshaped, Label(after_, pair.a, CountOf(pair), first), CountOf(pair),
-          ShapeText(before), ShapeText(after), AllLost(pair.b, CountOf(pair)));
+      Add(TensorChangeKind::kReshaped, all, ShapeText(before), ShapeText(after),
+          AllLost(pair.b, all.count()));
       return;
     }
     const bool comparable = pair.whole && SameDims(before, after);
@@ -159,7 +172,7 @@ class TensorComparison {
         const std::string had = before_.facts.ShardingText(side, pair.b);
         const std::string has = after_.facts.ShardingText(side, pair.a);
         if (had != has || parts > kMaxParts) {
-          AddWhole(pair, side, had, has);
+          AddWhole(pair, all, side, had, has);
           all_placed = true;
           continue;
         }
@@ -175,9 +188,9 @@ class TensorComparison {
   }
 
   // All tensors of a pair, which is too large to be compared one by one.
-  void AddWhole(const Pair& pair, PlanSide side, const std::string& had, const std::string& has) {
+  void AddWhole(const Pair& pair, const Some& all, PlanSide side, const std::string& had,
+                const std::string& has) {
     const bool source = side == PlanSide::kSource;
-    const int64_t first = pair.whole ? 0 : pair.tensors.front().second;
     TensorChangeKind kind =
         source ? TensorChangeKind::kSourceSharding : TensorChangeKind::kDestinationSharding;
     if (had == has) {
@@ -191,7 +204,7 @@ class TensorComparison {
     } else if (!source) {
       coverage.known = !before_.IsDelivered(pair.b);
     }
-    Add(kind, Label(after_, pair.a, CountOf(pair), first), CountOf(pair), had, has, coverage);
+    Add(kind, all, had, has, coverage);
   }
 
   static void ListTensors(const PlanSuper& super, Pair* pair) {
@@ -219,19 +232,18 @@ class TensorComparison {
       sharded_after[static_cast<size_t>(a)] = true;
     }
     if (!sharded.empty()) {
-      const int64_t count = static_cast<int64_t>(sharded.size());
+      const std::vector<int64_t> numbers = NumbersAfter(sharded);
       Add(source ? TensorChangeKind::kSourceSharding : TensorChangeKind::kDestinationSharding,
-          Label(after_, pair->a, count, sharded.front().second), count,
-          before_.facts.ShardingText(side, pair->b, sharded_before),
+          {after_, pair->a, &numbers}, before_.facts.ShardingText(side, pair->b, sharded_before),
           after_.facts.ShardingText(side, pair->a, sharded_after), coverage);
     }
     if (moved.empty()) return;
-    const int64_t count = static_cast<int64_t>(moved.size());
+    const std::vector<int64_t> numbers = NumbersAfter(moved);
     const auto& [b, a] = moved.front();
     const std::set<std::string> was = before_.facts.Locations(side, pair->b, b);
     const std::set<std::string> is = after_.facts.Locations(side, pair->a, a);
     Add(source ? TensorChangeKind::kSourceMoved : TensorChangeKind::kDestinationMoved,
-        Label(after_, pair->a, count, a), count, FirstLacking(was, is), FirstLacking(is, was));
+        {after_, pair->a, &numbers}, FirstLacking(was, is), FirstLacking(is, was));
   }
 
   static void Count(const CoverageChange& of_tensor, CoverageChange* all) {
@@ -262,8 +274,9 @@ class TensorComparison {
     const int64_t parts =
         std::max({before_.facts.RoutedParts(pair->b), after_.facts.RoutedParts(pair->a),
                   TensorCount(before_.super(pair->b)), TensorCount(after_.super(pair->a))});
-    int64_t count = 0, first = 0;
-    if (parts <= (comparable ? kMaxPartsOfTemplate : kMaxParts)) {
+    std::vector<std::pair<int64_t, int64_t>> rerouted;
+    const bool all = parts > (comparable ? kMaxPartsOfTemplate : kMaxParts);
+    if (!all) {
       ListTensors(after_.super(pair->a), pair);
       const std::vector<ContentIds::Id>& had = before_.Routes(pair->b);
       const std::vector<ContentIds::Id>& has = after_.Routes(pair->a);
@@ -271,13 +284,17 @@ class TensorComparison {
         if (placed.count(a) > 0 || had[static_cast<size_t>(b)] == has[static_cast<size_t>(a)]) {
           continue;
         }
-        if (count++ == 0) first = a;
+        rerouted.emplace_back(b, a);
       }
-    } else if (placed.empty() && comparable) {
-      count = CountOf(*pair);
     }
-    if (count == 0) return;
-    Add(TensorChangeKind::kRerouted, Label(after_, pair->a, count, first), count, "", "");
+    if (all ? !placed.empty() || !comparable : rerouted.empty()) return;
+    const std::vector<int64_t> numbers = NumbersAfter(rerouted);
+    const std::set<std::string> went = before_.facts.RouteTexts(
+        pair->b, all ? std::nullopt : std::optional(rerouted.front().first));
+    const std::set<std::string> goes = after_.facts.RouteTexts(
+        pair->a, all ? std::nullopt : std::optional(rerouted.front().second));
+    Add(TensorChangeKind::kRerouted, {after_, pair->a, all ? nullptr : &numbers},
+        FirstLacking(went, goes), FirstLacking(goes, went));
   }
 
   // A tensor: its template and its number in it.
@@ -309,16 +326,11 @@ class TensorComparison {
     const auto before = NamesOf(before_, left_before, &large_before);
     const auto after = NamesOf(after_, left_after, &large_after);
     std::map<std::pair<uint32_t, uint32_t>, Pair> pairs;
-    std::map<uint32_t, std::pair<int64_t, int64_t>> removed, added;  // how many, the first
-    const auto count = [](std::map<uint32_t, std::pair<int64_t, int64_t>>* found,
-                          const Tensor& tensor) {
-      auto& [number, first] = (*found)[tensor.first];
-      first = number++ == 0 ? tensor.second : std::min(first, tensor.second);
-    };
+    std::map<uint32_t, std::vector<int64_t>> removed, added;  // tensors of templates
     for (const auto& [name, tensor] : before) {
       const auto found = after.find(name);
       if (found == after.end()) {
-        count(&removed, tensor);
+        removed[tensor.first].push_back(tensor.second);
         continue;
       }
       Pair& pair = pairs[{tensor.first, found->second.first}];
@@ -327,22 +339,25 @@ class TensorComparison {
       pair.tensors.emplace_back(tensor.second, found->second.second);
     }
     for (const auto& [name, tensor] : after) {
-      if (before.count(name) == 0) count(&added, tensor);
+      if (before.count(name) == 0) added[tensor.first].push_back(tensor.second);
     }
     for (auto& [key, pair] : pairs) {
       std::sort(pair.tensors.begin(), pair.tensors.end());
       ComparePair(std::move(pair));
     }
-    for (const uint32_t s : large_before) removed[s] = {TensorCount(before_.super(s)), 0};
-    for (const uint32_t s : large_after) added[s] = {TensorCount(after_.super(s)), 0};
-    for (const auto& [s, entry] : removed) {
-      Add(TensorChangeKind::kRemoved, Label(before_, s, entry.first, entry.second), entry.first,
-          before_.WholeText(s), "", AllLost(s, entry.first));
-    }
-    for (const auto& [s, entry] : added) {
-      Add(TensorChangeKind::kAdded, Label(after_, s, entry.first, entry.second), entry.first, "",
-          after_.WholeText(s));
-    }
+    for (auto& [s, tensors] : removed) std::sort(tensors.begin(), tensors.end());
+    for (auto& [s, tensors] : added) std::sort(tensors.begin(), tensors.end());
+    const auto remove = [&](const Some& some) {
+      Add(TensorChangeKind::kRemoved, some, before_.WholeText(some.super), "",
+          AllLost(some.super, some.count()));
+    };
+    const auto add = [&](const Some& some) {
+      Add(TensorChangeKind::kAdded, some, "", after_.WholeText(some.super));
+    };
+    for (const auto& [s, tensors] : removed) remove({before_, s, &tensors});
+    for (const uint32_t s : large_before) remove({before_, s});
+    for (const auto& [s, tensors] : added) add({after_, s, &tensors});
+    for (const uint32_t s : large_after) add({after_, s});
   }
 
   ContentIds ids_;

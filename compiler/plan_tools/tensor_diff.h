@@ -24,8 +24,9 @@ std::string_view TensorChangeText(TensorChangeKind kind);
 
 struct TensorChange {
   TensorChangeKind kind{};
-  std::string name;   // of the template, "layers.{0..60}.w"
-  int64_t count = 1;  // tensors
+  std::string name;                // "layers.{0..60}.w"; where there are many, the first ones
+  int64_t count = 1;               // tensors
+  std::vector<std::string> names;  // which together stand for exactly these tensors
   std::string before, after;
   // Tensors of which the first plan delivers an element that the second delivers to nobody; that it
   // delivers in fewer copies, or to nobody.
@@ -33,7 +34,7 @@ struct TensorChange {
   bool coverage_known = true;  // false: too large to tell
 };
 
-// By the template's name, then kind.
+// By name, then kind.
 std::vector<TensorChange> DiffTensors(const Plan& before, const Plan& after);
 
 }  // namespace reshard

@@ -99,6 +99,7 @@ TensorFacts::TensorFacts(const Plan& plan, ContentIds* ids) : plan_(plan), ids_(
 
 void TensorFacts::AddRoutes() {
   std::vector<Words> sources(plan_.trees.size());
+  tree_sources_.resize(plan_.trees.size());
   for (const PlanInject& inject : plan_.injects) {
     Words& of_tree = sources[inject.tree];
     if (of_tree.empty() || of_tree.back() != inject.source) of_tree.push_back(inject.source);
@@ -108,6 +109,7 @@ void TensorFacts::AddRoutes() {
     const PlanTree& tree = plan_.trees[t];
     Words words = std::move(sources[t]);
     SortUnique(&words);
+    for (const int64_t source : words) tree_sources_[t].push_back(static_cast<Rank>(source));
     words.insert(words.begin(), static_cast<int64_t>(words.size()));
     for (uint32_t m = 0; m < tree.member_count; ++m) {
       words.push_back(plan_.tree_members[tree.first_member + m]);
@@ -124,6 +126,7 @@ void TensorFacts::AddRoutes() {
   }
   cells_.resize(plan_.supers.size());
   cell_routes_.resize(plan_.cells.size());
+  cell_classes_.resize(plan_.cells.size());
   std::vector<Words> of_template(plan_.supers.size());
   for (size_t c = 0; c < plan_.classes.size(); ++c) {
     SortUnique(&of_class[c]);
@@ -133,6 +136,7 @@ void TensorFacts::AddRoutes() {
       const PlanCell& cell = plan_.cells[index];
       cells_[cell.super].push_back(index);
       cell_routes_[index] = route;
+      cell_classes_[index] = static_cast<uint32_t>(c);
       Words words = {route};
       for (const PlanDimRange& range : DimsOf(plan_, cell)) {
         words.insert(words.end(), {range.begin, range.extent});
@@ -372,6 +376,44 @@ std::set<std::string> TensorFacts::Locations(PlanSide side, uint32_t super_index
     });
   }
   return locations;
+}
+
+std::string TensorFacts::TreeText(uint32_t tree) const {
+  constexpr uint32_t kShown = 6;
+  const PlanTree& of = plan_.trees[tree];
+  if (plan_.streams[of.stream].local) {
+    return "inside rank " + std::to_string(plan_.tree_members[of.first_member]);
+  }
+  std::string text = "from " + DescribeRanks(tree_sources_[tree]) + " to ";
+  for (uint32_t m = 0; m < std::min(of.member_count, kShown); ++m) {
+    text += (m == 0 ? "" : " > ") + std::to_string(plan_.tree_members[of.first_member + m]);
+  }
+  if (of.member_count > kShown) text += " > ... (" + FormatCount(of.member_count) + " ranks)";
+  return text;
+}
+
+std::set<std::string> TensorFacts::RouteTexts(uint32_t super, std::optional<int64_t> tensor) {
+  std::vector<bool> travels(plan_.classes.size(), false);
+  for (const uint32_t c : cells_[super]) {
+    bool has = !tensor;
+    if (tensor) {
+      ForEachPart(plan_.supers[super], DimsOf(plan_, plan_.cells[c]), ids_,
+                  [&](const TensorPart& part) { has = has || part.tensor == *tensor; });
+    }
+    if (has) travels[cell_classes_[c]] = true;
+  }
+  std::vector<bool> streams(plan_.streams.size(), false);
+  for (size_t s = 0; s < plan_.streams.size(); ++s) {
+    const PlanStream& stream = plan_.streams[s];
+    for (uint32_t p = 0; p < stream.piece_count; ++p) {
+      if (travels[plan_.pieces[stream.first_piece + p].cls]) streams[s] = true;
+    }
+  }
+  std::set<std::string> texts;
+  for (uint32_t t = 0; t < plan_.trees.size(); ++t) {
+    if (streams[plan_.trees[t].stream]) texts.insert(TreeText(t));
+  }
+  return texts;
 }
 
 }  // namespace reshard

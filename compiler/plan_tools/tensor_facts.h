@@ -54,6 +54,9 @@ class TensorFacts {
   std::string ShardingText(PlanSide side, uint32_t super, const std::vector<bool>& chosen);
   // "w13_weight at 3,584 on 16,24": where the parts of one tensor lie.
   std::set<std::string> Locations(PlanSide side, uint32_t super, int64_t tensor);
+  // "from 0,1 to 2 > 5 > 6": the sources and landing ranks of the trees over which one tensor, or
+  // all of a template, travel; "inside rank 3".
+  std::set<std::string> RouteTexts(uint32_t super, std::optional<int64_t> tensor);
 
  private:
   struct HeldBox {
@@ -64,6 +67,7 @@ class TensorFacts {
   std::string Describe(const PlanSuper& super, std::vector<HeldBox> held, int64_t tensors,
                        std::optional<ElementCount> covered);
   void AddRoutes();
+  std::string TreeText(uint32_t tree) const;
 
   const Plan& plan_;
   ContentIds* ids_;
@@ -71,6 +75,8 @@ class TensorFacts {
   std::vector<ContentIds::Id> rank_sets_;                     // by index
   std::vector<std::vector<uint32_t>> cells_;                  // by super-tensor
   std::vector<ContentIds::Id> cell_routes_;                   // by cell: how its class travels
+  std::vector<uint32_t> cell_classes_;                        // by cell
+  std::vector<RankList> tree_sources_;                        // by tree
   std::vector<ContentIds::Id> template_routes_;               // by super-tensor
 };
 

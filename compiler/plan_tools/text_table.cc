@@ -1,74 +1,109 @@
 #include "compiler/plan_tools/text_table.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/diag/diagnostics.h"
 #include "compiler/plan_tools/markdown.h"
 #include "compiler/plan_tools/units.h"
+#include "compiler/plan_tools/wrap_text.h"
 #include "runtime/base/check.h"
 
 namespace reshard {
 namespace {
 
 constexpr std::string_view kGap = "  ";
-constexpr std::string_view kElided = "\u2026";  // one column
-constexpr size_t kLeastColumns = 12;            // of a column that is shortened
+constexpr size_t kLeastColumns = 12;  // of a column that is narrowed, where its texts allow it
+constexpr size_t kHang = 2;           // of further lines of a text
 
-bool BeginsCharacter(char c) { return (static_cast<uint8_t>(c) & 0xC0U) != 0x80U; }
+using Rows = std::vector<std::vector<std::string>>;
 
-// Characters of an escaped text: each takes one column of a terminal.
-size_t ColumnsOf(std::string_view text) {
-  return static_cast<size_t>(std::count_if(text.begin(), text.end(), BeginsCharacter));
-}
-
-// The byte at which character `index` begins.
-size_t ByteOf(std::string_view text, size_t index) {
-  size_t byte = 0;
-  for (; byte < text.size(); ++byte) {
-    if (!BeginsCharacter(text[byte])) continue;
-    if (index == 0) break;
-    --index;
-  }
-  return byte;
-}
-
-// `text` in at most `columns` columns, without some of its middle.
-std::string Shortened(const std::string& text, size_t columns) {
-  const size_t has = ColumnsOf(text);
-  if (has <= columns) return text;
-  const size_t tail = (columns - 1) / 2;
-  const size_t head = columns - 1 - tail;
-  return text.substr(0, ByteOf(text, head)) + std::string(kElided) +
-         text.substr(ByteOf(text, has - tail));
-}
-
-// Makes columns of words narrower, the widest first, until a row fits.
-void FitColumns(size_t width, const std::vector<bool>& right, std::vector<size_t>* columns) {
-  size_t row = 0;
-  for (const size_t column : *columns) row += kGap.size() + column;
-  while (row > width) {
-    size_t widest = columns->size();
-    for (size_t i = 0; i < columns->size(); ++i) {
-      if (right[i] || (*columns)[i] <= kLeastColumns) continue;
-      if (widest == columns->size() || (*columns)[i] > (*columns)[widest]) widest = i;
+// Finds the widths at which a table fits its terminal.
+class Fitting {
+ public:
+  // `widths`: of each column's longest text; `least`: how narrow a column of words may become.
+  Fitting(const Rows& rows, const std::vector<bool>& right, std::vector<size_t> widths,
+          const std::vector<size_t>& least)
+      : right_(right), widths_(std::move(widths)), least_(least), lines_(widths_.size()) {
+    // The first rows decide: a terminal shows no more at once.
+    constexpr size_t kMostRows = 128;
+    const size_t decide = std::min(rows.size(), kMostRows);
+    for (size_t column = 0; column < widths_.size(); ++column) {
+      if (right_[column]) continue;
+      for (size_t width = least[column]; width <= widths_[column]; ++width) {
+        lines_[column].emplace_back();
+        for (size_t i = 0; i < decide; ++i) {
+          lines_[column].back().push_back(WrapText(rows[i][column], width, kHang).size());
+        }
+      }
     }
-    if (widest == columns->size()) return;
-    --(*columns)[widest];
-    --row;
+    deciding_rows_ = decide;
   }
-}
+
+  // Makes columns of words narrower, one column of the terminal at a time, wherever that costs the
+  // fewest lines, until rows fit or nothing is left to be narrowed.
+  std::vector<size_t> Run(size_t width) {
+    size_t row = 0;
+    for (const size_t column : widths_) row += kGap.size() + column;
+    for (; row > width; --row) {
+      size_t best = widths_.size(), least_height = 0;
+      for (size_t column = 0; column < widths_.size(); ++column) {
+        if (right_[column] || widths_[column] <= least_[column]) continue;
+        const size_t height = HeightWith(column, widths_[column] - 1);
+        const bool better = best == widths_.size() || height < least_height ||
+                            (height == least_height && widths_[column] > widths_[best]);
+        if (!better) continue;
+        best = column;
+        least_height = height;
+      }
+      if (best == widths_.size()) break;
+      --widths_[best];
+    }
+    return widths_;
+  }
+
+ private:
+  // Lines of all deciding rows if a column had this width.
+  size_t HeightWith(size_t narrowed, size_t width) const {
+    size_t height = 0;
+    for (size_t i = 0; i < deciding_rows_; ++i) {
+      size_t lines = 1;
+      for (size_t column = 0; column < widths_.size(); ++column) {
+        if (right_[column] || widths_[column] < least_[column]) continue;
+        const size_t of_column = column == narrowed ? width : widths_[column];
+        lines = std::max(lines, lines_[column][of_column - least_[column]][i]);
+      }
+      height += lines;
+    }
+    return height;
+  }
+
+  const std::vector<bool>& right_;
+  std::vector<size_t> widths_;
+  const std::vector<size_t>& least_;
+  std::vector<std::vector<std::vector<size_t>>> lines_;  // by column, width from `least` on, row
+  size_t deciding_rows_ = 0;
+};
 
 void PrintRow(const std::vector<std::string>& row, const std::vector<size_t>& widths,
               const std::vector<bool>& right, std::ostream& out) {
-  std::string line;
+  std::vector<std::vector<std::string>> texts;
+  size_t lines = 1;
   for (size_t column = 0; column < row.size(); ++column) {
-    const std::string text = Shortened(row[column], widths[column]);
-    const std::string padding(widths[column] - ColumnsOf(text), ' ');
-    line += kGap;
-    line += right[column] ? padding + text : text + padding;
+    texts.push_back(WrapText(row[column], widths[column], kHang));
+    lines = std::max(lines, texts.back().size());
   }
-  line.erase(line.find_last_not_of(' ') + 1);
-  out << line << "\n";
+  for (size_t i = 0; i < lines; ++i) {
+    std::string line;
+    for (size_t column = 0; column < row.size(); ++column) {
+      const std::string text = i < texts[column].size() ? texts[column][i] : "";
+      const std::string padding(widths[column] - std::min(widths[column], ColumnsOf(text)), ' ');
+      line += kGap;
+      line += right[column] ? padding + text : text + padding;
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << "\n";
+  }
 }
 
 }  // namespace
@@ -103,15 +138,19 @@ void TextTable::PrintText(const TextStyle& style, std::ostream& out) const {
   const size_t shown = ShownRows(style);
   std::vector<std::vector<std::string>> rows(rows_.begin(),
                                              rows_.begin() + static_cast<int64_t>(shown));
-  std::vector<size_t> widths;
-  for (const std::string& title : titles_) widths.push_back(ColumnsOf(title));
+  std::vector<size_t> widths, least;
+  for (const std::string& title : titles_) {
+    widths.push_back(ColumnsOf(title));
+    least.push_back(std::max(kLeastColumns, ColumnsOf(title)));
+  }
   for (std::vector<std::string>& row : rows) {
     for (size_t column = 0; column < widths.size(); ++column) {
       row[column] = EscapeForTerminal(row[column]);
       widths[column] = std::max(widths[column], ColumnsOf(row[column]));
+      least[column] = std::max(least[column], LeastColumns(row[column]) + kHang);
     }
   }
-  if (style.width > 0) FitColumns(style.width, right_, &widths);
+  if (style.width > 0) widths = Fitting(rows, right_, widths, least).Run(style.width);
   PrintRow(titles_, widths, right_, out);
   for (const std::vector<std::string>& row : rows) PrintRow(row, widths, right_, out);
   if (shown < rows_.size()) {
@@ -136,11 +175,20 @@ void TextTable::PrintMarkdown(const TextStyle& style, std::ostream& out) const {
   }
 }
 
+void PrintWrapped(const TextStyle& style, const std::string& line, size_t hang, std::ostream& out) {
+  const bool wraps = style.width > 0 && hang + kLeastColumns < style.width;
+  if (!wraps) {
+    out << line << "\n";
+    return;
+  }
+  for (const std::string& part : WrapText(line, style.width, hang)) out << part << "\n";
+}
+
 void PrintLine(const TextStyle& style, std::string_view line, std::ostream& out) {
   if (style.format == OutputFormat::kMarkdown) {
     out << MarkdownCode(line) << "\n\n";
   } else {
-    out << EscapeForTerminal(line) << "\n";
+    PrintWrapped(style, EscapeForTerminal(line), 0, out);
   }
 }
 
@@ -156,14 +204,15 @@ void PrintPairs(const TextStyle& style,
                 const std::vector<std::pair<std::string, std::string>>& pairs, size_t name_columns,
                 std::ostream& out) {
   if (style.format == OutputFormat::kMarkdown) {
-    TextTable table({"", ""});
+    TextTable table({"what", "is"});
     for (const auto& [name, value] : pairs) table.Add({name, value});
     table.Print({style.format, 0, 0}, out);
     return;
   }
   for (const auto& [name, value] : pairs) {
     const size_t padding = name_columns - std::min(name_columns, name.size());
-    out << name << std::string(padding, ' ') << EscapeForTerminal(value) << "\n";
+    PrintWrapped(style, name + std::string(padding, ' ') + EscapeForTerminal(value), name_columns,
+                 out);
   }
 }
 

@@ -24,7 +24,7 @@ OutputFormat OutputFormatNamed(std::string_view name);
 struct TextStyle {
   OutputFormat format = OutputFormat::kText;  // tables know text and Markdown
   size_t rows = 16;                           // of each table, 0: all
-  size_t width = 0;  // columns of the terminal, 0: nothing is shortened to fit
+  size_t width = 0;  // columns of the terminal, 0: lines are as long as what they say
 };
 
 class TextTable {
@@ -34,7 +34,8 @@ class TextTable {
   // As many texts as there are columns.
   void Add(std::vector<std::string> row);
   // Prints the titles and the first rows, and counts those left out. Where a row is wider than the
-  // terminal, columns of words are shortened in their middle; numbers never are.
+  // terminal, columns of words become narrower and their texts take several lines, which end
+  // nowhere in a number. Nothing is cut: a row of numbers that is still too wide stays so.
   void Print(const TextStyle& style, std::ostream& out) const;
 
  private:
@@ -47,6 +48,9 @@ class TextTable {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// A line that is escaped for a terminal already; what does not fit goes on `hang` columns from the
+// margin.
+void PrintWrapped(const TextStyle& style, const std::string& line, size_t hang, std::ostream& out);
 // A line before a table, or by itself.
 void PrintLine(const TextStyle& style, std::string_view line, std::ostream& out);
 // The title of a table that follows others.

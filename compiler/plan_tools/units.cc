@@ -72,23 +72,6 @@ std::optional<int64_t> ParseNanoseconds(std::string_view text) {
   return ParseWithUnit(text, kTimeUnits, kMaxParsedNs);
 }
 
-std::string FormatBytes(int64_t bytes) {
-  const double value = static_cast<double>(bytes);
-  if (bytes < 1'000) return std::to_string(bytes) + " B";
-  if (bytes < 1'000'000) return Fixed(value / 1e3, 1) + " kB";
-  if (bytes < 1'000'000'000) return Fixed(value / 1e6, 1) + " MB";
-  if (bytes < 10'000'000'000'000) return Fixed(value / 1e9, 1) + " GB";
-  return Fixed(value / 1e12, 2) + " TB";
-}
-
-std::string FormatBinary(int64_t bytes) {
-  const double value = static_cast<double>(bytes);
-  if (bytes < 1024) return std::to_string(bytes) + " B";
-  if (bytes < int64_t{1} << 20) return Trimmed(value / 1024, 1) + " KiB";
-  if (bytes < int64_t{1} << 30) return Trimmed(value / (1 << 20), 1) + " MiB";
-  return Trimmed(value / (1 << 30), 1) + " GiB";
-}
-
 std::string FormatCount(int64_t count) {
   const std::string digits = std::to_string(count);
   const size_t first = digits[0] == '-' ? 1 : 0;
@@ -103,9 +86,11 @@ std::string FormatCount(int64_t count) {
 std::string FormatNanoseconds(int64_t ns) {
   const double value = static_cast<double>(ns);
   if (ns < 1'000) return std::to_string(ns) + " ns";
-  if (ns < 1'000'000) return Fixed(value / 1e3, 1) + " us";
-  if (ns < 1'000'000'000) return Fixed(value / 1e6, 2) + " ms";
-  return Fixed(value / 1e9, 3) + " s";
+  if (ns < 999'950) return Fixed(value / 1e3, 1) + " us";
+  if (ns < 999'995'000) return Fixed(value / 1e6, 2) + " ms";
+  const int64_t thousandths = ns / 1'000'000 + (ns % 1'000'000 >= 500'000 ? 1 : 0);
+  const std::string rest = std::to_string(1'000 + thousandths % 1'000);
+  return FormatCount(thousandths / 1'000) + "." + rest.substr(1) + " s";
 }
 
 std::string FormatRate(int64_t bytes_per_s) {
@@ -113,6 +98,21 @@ std::string FormatRate(int64_t bytes_per_s) {
 }
 
 std::string FormatPercent(double part) { return Fixed(part * 100, 1) + " %"; }
+
+std::string FormatChange(double part) {
+  const std::string sign = part < 0 ? "-" : "+";
+  const double percent = (part < 0 ? -part : part) * 100;
+  int digits = 1;
+  for (double least = 1; percent < least && digits < 4; least /= 10) ++digits;
+  // What is not all is not said to be.
+  for (double most = 99.95; part < 0 && percent >= most && percent < 100 && digits < 3;) {
+    most += (100 - most) * 0.9;
+    ++digits;
+  }
+  if (part < 0 && percent < 100 && percent >= 99.9995) return "-over 99.999 %";
+  if (digits == 4) return sign + (percent < 0.001 ? "under 0.001 %" : Fixed(percent, 4) + " %");
+  return sign + Fixed(percent, digits) + " %";
+}
 
 std::string FormatRatio(double ratio) { return Fixed(ratio, 3); }
 

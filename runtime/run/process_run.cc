@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/quantity_text.h"
 #include "runtime/exec/executor.h"
 #include "runtime/exec/loopback/loopback_job.h"
 #include "runtime/exec/loopback/param_buffers.h"
@@ -142,9 +143,9 @@ class ProcessRun {
     }
     if (limit && needed > *limit) {
       return verdict->Fail(RunExit::kCannotJudge, "error: rank " + std::to_string(rank()) +
-                                                      " needs " + FormatBytes(needed) +
+                                                      " needs " + FormatBinary(needed) +
                                                       " of memory, the limit is " +
-                                                      FormatBytes(*limit) + " [limit-exceeded]");
+                                                      FormatBinary(*limit) + " [limit-exceeded]");
     }
     const Status added = buffers_.Add(plan(), rank());
     if (!added.ok()) verdict->Fail(RunExit::kCannotJudge, "error: " + added.ToString());

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "runtime/base/quantity_text.h"
 #include "runtime/exec/loopback/loopback_job.h"
 #include "runtime/run/checked_run.h"
 #include "runtime/run/run_report.h"
@@ -126,13 +127,13 @@ class Command {
       const std::optional<int64_t> available = environment_.available_memory_bytes();
       if (available) limit = *available / 100 * kMemoryPercent;
     }
-    err_ << args_.plan << ": needs " << FormatBytes(memory.total()) << " of memory: sources "
-         << FormatBytes(memory.source_bytes) << ", destinations "
-         << FormatBytes(memory.destination_bytes) << ", staging "
-         << FormatBytes(memory.staging_bytes) << ", tables " << FormatBytes(memory.table_bytes)
+    err_ << args_.plan << ": needs " << FormatBinary(memory.total()) << " of memory: sources "
+         << FormatBinary(memory.source_bytes) << ", destinations "
+         << FormatBinary(memory.destination_bytes) << ", staging "
+         << FormatBinary(memory.staging_bytes) << ", tables " << FormatBinary(memory.table_bytes)
          << std::endl;
     if (!limit || memory.total() <= *limit) return true;
-    err_ << args_.plan << ": error: the limit is " << FormatBytes(*limit)
+    err_ << args_.plan << ": error: the limit is " << FormatBinary(*limit)
          << (args_.max_memory_bytes ? "" : ", 80 % of what is available")
          << "; a machine with more memory or a smaller model is needed, or --max-memory"
          << " [limit-exceeded]\n";

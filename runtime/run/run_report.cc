@@ -1,12 +1,12 @@
 #include "runtime/run/run_report.h"
 
 #include <algorithm>
-#include <array>
 #include <iomanip>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <vector>
 
+#include "runtime/base/quantity_text.h"
 #include "runtime/base/sha256.h"
 
 namespace reshard {
@@ -60,20 +60,6 @@ std::string PaceText(const RunReport& report) {
 
 }  // namespace
 
-std::string FormatBytes(int64_t bytes) {
-  if (bytes < 10'000) return std::to_string(bytes) + " bytes";
-  constexpr std::array kUnits = {"kB", "MB", "GB", "TB", "PB", "EB"};
-  double value = static_cast<double>(bytes) / 1000;
-  size_t unit = 0;
-  while (value >= 999.995 && unit + 1 < kUnits.size()) {
-    value /= 1000;
-    ++unit;
-  }
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << value << ' ' << kUnits[unit];
-  return text.str();
-}
-
 void PrintRunText(const RunReport& report, std::ostream& out) {
   const Plan& plan = report.loaded->plan;
   const PlanTotals& totals = plan.header.totals;
@@ -86,8 +72,8 @@ void PrintRunText(const RunReport& report, std::ostream& out) {
       << "time: " << FormatSeconds(MedianSeconds(result)) << " (median of " << result.elapsed.size()
       << "), " << FormatBytes(DeliveredBytes(totals)) << " delivered at " << std::setprecision(3)
       << DeliveredGbPerSecond(report) << " GB/s\n"
-      << PaceText(report) << "staging: " << FormatBytes(result.max_staging_bytes)
-      << " allocated on one rank at most, " << FormatBytes(totals.max_staging_bytes)
+      << PaceText(report) << "staging: " << FormatBinary(result.max_staging_bytes)
+      << " allocated on one rank at most, " << FormatBinary(totals.max_staging_bytes)
       << " planned\n";
   if (!report.args->check) return;
   if (result.ok()) {

@@ -24,9 +24,6 @@ void PrintRunText(const RunReport& report, std::ostream& out);
 // {"schema": "reshard-run/1", ...}; docs in runtime/README.md.
 void PrintRunJson(const RunReport& report, std::ostream& out);
 
-// "512 bytes", "1.50 GB".
-std::string FormatBytes(int64_t bytes);
-
 }  // namespace reshard
 
 #endif  // RESHARD_RUNTIME_RUN_RUN_REPORT_H_

@@ -2,6 +2,7 @@
 import fcntl
 import os
 import pty
+import re
 import shutil
 import struct
 import subprocess
@@ -13,6 +14,8 @@ import unittest
 sys.path.insert(0, "tests/golden")
 import golden  # noqa: E402
 
+# As people read them: "1,234", "7.4", but "3" and "4" of "3-4".
+NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 EXAMPLE = "examples/deepseek_v3_small/"
 LONG = "model.layers.2.mlp.experts.w13_weight"
 
@@ -66,6 +69,23 @@ class TerminalTest(unittest.TestCase):
             self.assertNotIn(LONG, printed)
         printed, _ = self.on_terminal(self.SHOW, 300, NO_COLOR="1")
         self.assertIn(LONG, printed)
+
+    def test_narrow_terminals_show_the_same_numbers(self):
+        with open(os.path.join(self.folder, "infer.json"), encoding="utf-8") as stream:
+            padded = stream.read().replace('"multiple":64', '"multiple":1024')
+        with open(os.path.join(self.folder, "padded.json"), "w", encoding="utf-8") as stream:
+            stream.write(padded)
+        subprocess.run(["reshardc", "train.json", "padded.json", "topo.json", "-o", "new.fb", "-q"],
+                       cwd=self.folder, env=self.environment, check=True)
+        for command in (self.SHOW, ["reshardc", "show", "plan.fb"],
+                        ["reshardc", "diff", "plan.fb", "new.fb", "--fail-if", "time<+5%,coverage,copies"],
+                        ["reshardc", "explain", "plan.fb", "--rank", "17", "--param", LONG, "--why"]):
+            plain = self.in_pipe(command)[0]
+            for columns in (60, 80, 120):
+                with self.subTest(command=command, columns=columns):
+                    printed, _ = self.on_terminal(command, columns, NO_COLOR="1")
+                    self.assertEqual(sorted(NUMBER.findall(plain)), sorted(NUMBER.findall(printed)))
+                    self.assertNotIn("\u2026", printed)
 
     def test_a_pipe_gets_everything_plain(self):
         printed, _, _ = self.in_pipe(self.SHOW, COLUMNS="40")
