@@ -81,15 +81,18 @@ std::string ValuesOf(const CLI::Option& option) {
   return values;
 }
 
-// The cases of bash's completion for options that have one of some values.
+// Whether an option takes several values, separated by commas.
+bool TakesList(const CLI::Option& option) { return option.get_delimiter() == ','; }
+
+// The cases of bash's completion for options that have one, or some, of some values.
 void PrintBashValues(const CLI::App& root, std::ostream& out) {
   for (const CLI::App* command : PartsOf(root, true)) {
     for (const CLI::Option* option : AllOptionsOf(*command)) {
       const std::string values = ValuesOf(*option);
       if (values.empty()) continue;
       for (const std::string& name : NamesOf(*option)) {
-        out << "    '" << command->get_name() << " " << name << "') values=\"" << values
-            << "\" ;;\n";
+        out << "    '" << command->get_name() << " " << name << "') values=\"" << values << "\""
+            << (TakesList(*option) ? " list=1" : "") << " ;;\n";
       }
     }
   }
@@ -100,7 +103,7 @@ void PrintBash(const CLI::App& root, std::ostream& out) {
          "# ~/.local/share/bash-completion/completions/reshardc.\n"
          "_reshardc() {\n"
          "  local current=\"${COMP_WORDS[COMP_CWORD]}\" command=\"\" words=\"\" names=\"\" "
-         "values=\"\" word\n"
+         "values=\"\" list=\"\" begun=\"\" word\n"
          "  for word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
          "    case \"$word\" in\n      "
       << CommandWords(root, "|")
@@ -120,7 +123,9 @@ void PrintBash(const CLI::App& root, std::ostream& out) {
   PrintBashValues(root, out);
   out << "  esac\n"
          "  if [[ -n \"$values\" ]]; then\n"
-         "    mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$current\")\n"
+         "    [[ -n \"$list\" && \"$current\" == *,* ]] && begun=\"${current%,*},\"\n"
+         "    mapfile -t COMPREPLY < <(compgen -P \"$begun\" -W \"$values\" -- "
+         "\"${current#\"$begun\"}\")\n"
          "    return\n"
          "  fi\n"
          "  [[ \"$current\" == -* ]] || words=\"$names\"\n"
@@ -146,6 +151,13 @@ std::string ZshText(const std::string& text) {
   return out;
 }
 
+// What zsh completes the value of an option with.
+std::string ZshAction(const CLI::Option& option) {
+  const std::string values = ValuesOf(option);
+  if (values.empty()) return "_files";
+  return TakesList(option) ? "_values -s , value " + values : "(" + values + ")";
+}
+
 void PrintZsh(const CLI::App& root, std::ostream& out) {
   out << "#compdef reshardc\n"
          "# Completion of reshardc for zsh: keep it as _reshardc in a folder of $fpath.\n"
@@ -165,10 +177,9 @@ void PrintZsh(const CLI::App& root, std::ostream& out) {
     out << "  " << command->get_name() << ")\n    _arguments";
     for (const CLI::Option* option : AllOptionsOf(*command)) {
       const bool flag = option->get_items_expected_max() == 0;
-      const std::string values = ValuesOf(*option);
       for (const std::string& name : NamesOf(*option)) {
         out << " \\\n      '" << name << "[" << ZshText(option->get_description()) << "]"
-            << (flag ? "" : ":value:" + (values.empty() ? "_files" : "(" + values + ")")) << "'";
+            << (flag ? "" : ":value:" + ZshAction(*option)) << "'";
       }
     }
     if (!PartsOf(*command, true).empty()) {

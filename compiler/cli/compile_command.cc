@@ -175,7 +175,7 @@ ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& ou
   if (!args.output.empty()) {
     const Status written = files.Write(args.output, compilation.bytes);
     if (!written.ok()) {
-      err << ShownPath(args.output) << ": error: " << written.message() << " [cannot-write]\n";
+      err << ShownOutput(args.output) << ": error: " << written.message() << " [cannot-write]\n";
       return ExitCode::kCannotJudge;
     }
   }

@@ -35,7 +35,7 @@ bool WriteDocFile(const std::string& path, const JsonDoc& doc, ImportRun* run) {
   const Status written =
       run->files.Write(path, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
   if (written.ok()) return true;
-  run->err << ShownPath(path) << ": error: " << written.message() << " [cannot-write]\n";
+  run->err << ShownOutput(path) << ": error: " << written.message() << " [cannot-write]\n";
   return false;
 }
 

@@ -33,20 +33,74 @@ constexpr std::array<std::string_view, 11> kCommands = {
     "compile", "check",  "show",   "verify",     "simulate", "diff",
     "explain", "import", "report", "completion", "man"};
 
-constexpr const char* kExamples = R"(Examples:
-  reshardc train.json infer.json topo.json -o plan.fb    compile a plan
-  reshardc check train.json infer.json                   what each rank stores
-  reshardc show plan.fb                                  loads, classes, routes
-  reshardc show plan.fb --rank 12                        the program of a rank
-  reshardc show plan.fb --tensor model.norm.weight       where it comes from and goes
-  reshardc verify plan.fb --inputs train.json infer.json topo.json
-  reshardc simulate plan.fb --trace trace.json           how long it takes, event by event
-  reshardc diff old.fb new.fb --fail-if 'time>+5%,coverage'
-  reshardc explain plan.fb --rank 37 --param w --at 0,3  from which rank, on which way, when
-  reshardc import m2n --model model.json --system system.json -o job
-  reshardc report plan.fb -o report.html                 all of it as one page
+// Lines of "Examples" below the help of their command; the first of each also stand below that of
+// the program.
+struct Example {
+  std::string_view command, line, what;
+  bool main = true;
+};
+constexpr Example kExamples[] = {
+    {"compile", "reshardc train.json infer.json topo.json -o plan.fb", "compile a plan"},
+    {"compile", "reshardc A.json B.json topo.json -o plan.fb -v", "with all candidates", false},
+    {"compile", "reshardc A.json B.json topo.json -o plan.fb --max-staging 256MiB", "", false},
+    {"check", "reshardc check train.json infer.json", "what each rank stores"},
+    {"check", "reshardc check infer.json --against recorded.json", "where two layouts differ",
+     false},
+    {"show", "reshardc show plan.fb", "loads, classes, routes"},
+    {"show", "reshardc show plan.fb --rank 12", "the program of a rank"},
+    {"show", "reshardc show plan.fb --tensor model.norm.weight", "where it comes from and goes"},
+    {"show", "reshardc show plan.fb --ranks --rows 0", "a row for every rank", false},
+    {"show", "reshardc show plan.fb --dot domains | dot -Tsvg", "who sends to whom", false},
+    {"show", "reshardc show plan.fb --canonical", "all that it says, for git diff", false},
+    {"verify", "reshardc verify plan.fb --inputs train.json infer.json topo.json", ""},
+    {"verify", "reshardc verify plan.fb", "by its own tables alone", false},
+    {"simulate", "reshardc simulate plan.fb --trace trace.json",
+     "how long it takes, event by event"},
+    {"simulate", "reshardc simulate plan.fb --baselines", "against other ways to do it", false},
+    {"diff", "reshardc diff old.fb new.fb --fail-if 'time>+5%,coverage'", ""},
+    {"diff", "reshardc diff old.fb new.fb --only figures,tensors", "some sections", false},
+    {"diff", "reshardc diff old.fb new.fb --format markdown", "for a pull request", false},
+    {"explain", "reshardc explain plan.fb --rank 37 --param w --at 0,3",
+     "from which rank, on which way, when"},
+    {"explain", "reshardc explain plan.fb --rank 0 --param w --source", "where it goes", false},
+    {"explain", "reshardc explain plan.fb --edge 0 16", "what one rank sends another", false},
+    {"import", "reshardc import m2n --model model.json --system system.json -o job", ""},
+    {"import", "reshardc import safetensors MODEL --parallel parallel.json -o job", "", false},
+    {"report", "reshardc report plan.fb -o report.html", "all of it as one page"},
+    {"report", "reshardc report old.fb new.fb -o report.html", "what differs as one page", false},
+    {"completion", "reshardc completion bash > ~/.local/share/bash-completion/completions/reshardc",
+     "", false},
+    {"completion", "reshardc completion zsh > ~/.zfunc/_reshardc", "", false},
+    {"man", "reshardc man | man -l -", "read it", false},
+};
 
-Exit status: 0 yes or done; 1 the answer is no; 2 usage, or input that cannot be judged; 3 our bug.)";
+constexpr std::string_view kExitStatus =
+    "Exit status: 0 yes or done; 1 the answer is no; 2 usage, or input that cannot be judged; 3 "
+    "our bug.";
+
+// What stands below the help of a command; below that of the program when it is empty.
+std::string Footer(std::string_view command) {
+  constexpr size_t kColumns = 55;
+  std::string text = "Examples:\n";
+  for (const Example& example : kExamples) {
+    if (command.empty() ? !example.main : example.command != command) continue;
+    std::string line = "  " + std::string(example.line);
+    if (!example.what.empty()) {
+      line += std::string(line.size() + 2 < kColumns ? kColumns - line.size() : 2, ' ');
+      line += example.what;
+    }
+    text += line + "\n";
+  }
+  return text + "\n" + std::string(kExitStatus);
+}
+
+// Whether all that was printed has arrived; says so otherwise.
+bool FlushOutput() {
+  std::cout.flush();
+  if (std::cout) return true;
+  std::cerr << "reshardc: error: cannot write to standard output [cannot-write]\n";
+  return false;
+}
 
 // What the command line asked for.
 struct Request {
@@ -126,7 +180,7 @@ int Run(int argc, char** argv) {
       "transfer plan, and shows and proves such plans.",
       "reshardc"};
   app.require_subcommand(1);
-  app.footer(kExamples);
+  app.footer(Footer(""));
   app.set_version_flag(
       "--version",
       std::string("reshardc ") + kProgramVersion + ", plan format " + std::to_string(kPlanVersion),
@@ -137,6 +191,7 @@ int Run(int argc, char** argv) {
   Streams io;
   const auto add = [&](std::string_view name, const char* help, std::function<ExitCode()> command) {
     CLI::App* sub = app.add_subcommand(std::string(name), help);
+    sub->footer(Footer(name));  // also of those below it
     sub->final_callback([&run, command] { run = command; });
     if (name != "completion" && name != "man") DeclareTerminal(sub, &request.terminal);
     return sub;
@@ -179,18 +234,14 @@ int Run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     const int status = app.exit(error);
     if (status != 0 && argc > 1 && words[0] != argv[1]) HintAtCommand(argv[1]);
-    return static_cast<int>(status == 0 ? ExitCode::kYes : ExitCode::kCannotJudge);
+    const bool answered = status == 0 && FlushOutput();
+    return static_cast<int>(answered ? ExitCode::kYes : ExitCode::kCannotJudge);
   }
   Apply(request.terminal, &request, &io);
   const ExitCode code = run();
   io.painted_out.reset();
   io.painted_err.reset();
-  std::cout.flush();
-  if (!std::cout) {
-    std::cerr << "reshardc: error: cannot write to standard output [cannot-write]\n";
-    return static_cast<int>(ExitCode::kCannotJudge);
-  }
-  return static_cast<int>(code);
+  return static_cast<int>(FlushOutput() ? code : ExitCode::kCannotJudge);
 }
 
 }  // namespace

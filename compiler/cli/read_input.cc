@@ -11,6 +11,10 @@ std::string ShownPath(const std::string& path) {
   return path == "-" ? "<stdin>" : EscapeForTerminal(path);
 }
 
+std::string ShownOutput(const std::string& path) {
+  return path == "-" ? "<stdout>" : EscapeForTerminal(path);
+}
+
 std::optional<InputFile> ReadInput(const std::string& path, FileSystem& files, std::ostream& err) {
   StatusOr<std::string> text = files.Read(path, kMaxJsonBytes);
   if (!text.ok()) {

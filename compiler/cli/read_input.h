@@ -15,6 +15,8 @@ namespace reshard {
 
 // "<stdin>" for "-", else the path with control characters escaped: the file's name in messages.
 std::string ShownPath(const std::string& path);
+// The same of a file that is written: "<stdout>" for "-".
+std::string ShownOutput(const std::string& path);
 
 // nullopt after `path: error: ... [cannot-read]`.
 std::optional<InputFile> ReadInput(const std::string& path, FileSystem& files, std::ostream& err);

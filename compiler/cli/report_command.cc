@@ -114,7 +114,7 @@ ExitCode RunReport(const ReportArgs& args, FileSystem& files, std::ostream& out,
   const Status written = files.Write(
       args.output, std::span(reinterpret_cast<const uint8_t*>(page.data()), page.size()));
   if (!written.ok()) {
-    err << ShownPath(args.output) << ": error: " << written.message() << " [cannot-write]\n";
+    err << ShownOutput(args.output) << ": error: " << written.message() << " [cannot-write]\n";
     return ExitCode::kCannotJudge;
   }
   if (args.output != "-") PrintResult(plans, diff ? &*diff : nullptr, out);

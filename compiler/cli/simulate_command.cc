@@ -63,7 +63,7 @@ bool WriteTraceFile(const SimulateArgs& args, const std::string& text, FileSyste
   const Status written = files.Write(
       args.trace, std::span(reinterpret_cast<const uint8_t*>(text.data()), text.size()));
   if (written.ok()) return true;
-  err << ShownPath(args.trace) << ": error: " << written.message() << " [cannot-write]\n";
+  err << ShownOutput(args.trace) << ": error: " << written.message() << " [cannot-write]\n";
   return false;
 }
 
