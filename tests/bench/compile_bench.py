@@ -38,7 +38,7 @@ class BenchError(Exception):
     """A command that failed."""
 
 
-def run_once(command):
+def run_once(command, status_wanted=0):
     """Runs a command; returns (wall seconds, user seconds, peak bytes, standard output)."""
     with tempfile.TemporaryFile() as output:
         begin = time.perf_counter()
@@ -49,16 +49,16 @@ def run_once(command):
         wall = time.perf_counter() - begin
         # Popen did not see the end of its child: wait4 took it.
         child.returncode = os.waitstatus_to_exitcode(status)
-        if child.returncode != 0:
+        if child.returncode != status_wanted:
             raise BenchError("%s: exit status %d\n%s" % (
                 " ".join(command), child.returncode, errors.decode()))
         output.seek(0)
         return wall, usage.ru_utime, usage.ru_maxrss * 1024, output.read().decode()
 
 
-def run_repeatedly(command, repeat):
+def run_repeatedly(command, repeat, status_wanted=0):
     """Medians of times, the largest memory, and the output of the last run."""
-    runs = [run_once(command) for _ in range(repeat)]
+    runs = [run_once(command, status_wanted) for _ in range(repeat)]
     return {
         "seconds": statistics.median(run[0] for run in runs),
         "user_seconds": statistics.median(run[1] for run in runs),
