@@ -208,6 +208,7 @@ class Explainer {
   // the other side that have the same parts of it are named together.
   void AddParts(uint32_t cls, const PlanCell& cell, int64_t cell_begin, const PlanPlace& here,
                 const Box& box) {
+    if (result_.flows.size() >= kMaxFlows) return;
     const bool source = query_.side == PlanSide::kSource;
     const PlanClass& of = plan_.classes[cls];
     const RankList& others = plan_.rank_sets[source ? of.needers : of.holders];
@@ -230,7 +231,9 @@ class Explainer {
         part.elements = std::move(one);
       }
     }
-    for (const auto& [key, part] : parts) AddStreams(cls, cell, cell_begin, part);
+    for (const auto& [key, part] : parts) {
+      if (result_.flows.size() < kMaxFlows) AddStreams(cls, cell, cell_begin, part);
+    }
   }
 
   void AddStreams(uint32_t cls, const PlanCell& cell, int64_t cell_begin, const Part& part) {
@@ -299,11 +302,8 @@ class Explainer {
     flow.sources.assign(sources.begin(), sources.end());
     const bool source = query_.side == PlanSide::kSource;
     flow.there = EndsOf(part, source ? flow.destinations : flow.sources);
-    if (result_.flows.size() < kMaxFlows) {
-      result_.flows.push_back(std::move(flow));
-    } else {
-      result_.complete = false;
-    }
+    result_.flows.push_back(std::move(flow));
+    result_.complete = result_.complete && result_.flows.size() < kMaxFlows;
   }
 
   // The params of these ranks only, each once.

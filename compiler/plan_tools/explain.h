@@ -49,7 +49,7 @@ struct Flow {
 
 struct Explanation {
   std::vector<Flow> flows;  // by what of the param they are, then tensor element, then path
-  bool complete = true;     // else there are more than kMaxFlows
+  bool complete = true;     // else some were left out: there are more than about kMaxFlows
 };
 inline constexpr size_t kMaxFlows = size_t{1} << 18;
 

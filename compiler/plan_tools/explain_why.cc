@@ -95,6 +95,18 @@ PathRole WhyFlows::RoleOf(const Flow& flow, uint32_t domain) const {
   return has_one_of(cls.holders) ? PathRole::kCarries : PathRole::kRelays;
 }
 
+std::vector<uint32_t> WhyFlows::RelaySites(const Flow& flow) const {
+  std::vector<uint32_t> sites;
+  for (uint32_t domain = 0; domain < sites_of_domain_.size(); ++domain) {
+    if (RoleOf(flow, domain) != PathRole::kRelays) continue;
+    for (const uint32_t site : sites_of_domain_[domain]) {
+      if (!plan_.sites[site].nics.empty()) sites.push_back(site);
+    }
+  }
+  std::sort(sites.begin(), sites.end());
+  return sites;
+}
+
 std::vector<Hop> WhyFlows::Hops(const Flow& flow) const {
   std::vector<Hop> hops;
   if (flow.local) return hops;
@@ -111,7 +123,8 @@ std::vector<Hop> WhyFlows::Hops(const Flow& flow) const {
         static_cast<uint32_t>(std::find(members, members + tree.member_count, rank) - members);
     hop.role = RoleOf(flow, domain);
     hop.domain_use = UseOf(sites_of_domain_[domain]);
-    hop.alternatives = AlternativesOf(sites_of_domain_[domain], {rank});
+    hop.alternatives = AlternativesOf(
+        hop.role == PathRole::kRelays ? RelaySites(flow) : sites_of_domain_[domain], {rank});
     hops.push_back(std::move(hop));
   }
   return hops;

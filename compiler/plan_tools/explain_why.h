@@ -46,7 +46,8 @@ struct Hop {
   uint32_t position = 0;  // in the tree
   PathRole role = PathRole::kLands;
   NetworkUse domain_use;
-  std::vector<Alternative> alternatives;  // the ranks of its domain
+  // The ranks of its domain; of a relay, all that might relay.
+  std::vector<Alternative> alternatives;
 };
 
 class WhyFlows {
@@ -62,6 +63,8 @@ class WhyFlows {
   NetworkUse UseOf(const std::vector<uint32_t>& sites) const;
   std::vector<Alternative> AlternativesOf(const std::vector<uint32_t>& sites,
                                           const RankList& chosen) const;
+  // Those with NICs in domains that neither hold nor need the flow's bytes.
+  std::vector<uint32_t> RelaySites(const Flow& flow) const;
   PathRole RoleOf(const Flow& flow, uint32_t domain) const;
 
   const Plan& plan_;

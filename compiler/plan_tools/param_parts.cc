@@ -77,7 +77,7 @@ class Parts {
         for (AxisRun& run : *runs) run.dims.emplace_back(d, box_[d]);
         continue;
       }
-      if (runs->size() * static_cast<size_t>(box_[d].extent) > limit_) return false;
+      if (static_cast<size_t>(box_[d].extent) > limit_ / runs->size()) return false;
       std::vector<AxisRun> repeated;
       for (int64_t i = 0; i < box_[d].extent; ++i) {
         for (AxisRun run : *runs) {
