@@ -31,8 +31,8 @@ std::optional<int64_t> ParseWithUnit(std::string_view text, std::span<const Unit
   size_t digits = 0;
   int64_t value = 0;
   while (digits < text.size() && text[digits] >= '0' && text[digits] <= '9') {
-    value = value * 10 + (text[digits] - '0');
-    if (++digits > 18) return std::nullopt;
+    if (digits == 18) return std::nullopt;  // more would not fit
+    value = value * 10 + (text[digits++] - '0');
   }
   if (digits == 0) return std::nullopt;
   std::string_view unit = text.substr(digits);
