@@ -88,13 +88,14 @@ def commands(program, plans, folder):
         ("diff --fail-if", ["diff", first, second, "--fail-if", "time<-100%,coverage"], 0),
         ("diff, templates cut", ["diff", second, cut], 0),
         ("show", ["show", second], 0),
-        ("show --canonical", ["show", second, "--canonical"], 0),
         ("show --ranks", ["show", second, "--ranks", "--rows", "0"], 0),
         ("explain a param", of_param, 0),
         ("explain an element", of_param + ["--at", at, "--why"], 0),
         ("explain --nic", ["explain", second, "--nic", nic], 0),
         ("report of one", ["report", second, "-o", page], 0),
         ("report of two", ["report", first, second, "-o", page], 0),
+        # The last: what a program is started with grows by what Python has read.
+        ("show --canonical", ["show", second, "--canonical"], 0),
     ]
 
 
