@@ -75,9 +75,10 @@ std::string ListText(const RankList& ranks) {
 }
 
 // What the plan records of the options, rising by name.
-std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOptions& options) {
+std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOptions& options,
+                                                             const RankList& left_out) {
   std::vector<std::pair<std::string, std::string>> texts = {
-      {"exclude-ranks", options.exclude_ranks.empty() ? "none" : ListText(options.exclude_ranks)},
+      {"exclude-ranks", left_out.empty() ? "none" : ListText(left_out)},
       {"heads", options.route.heads == 0 ? "auto" : std::to_string(options.route.heads)},
       {"max-staging", std::to_string(options.schedule.max_staging_bytes)},
       {"slice", options.schedule.slice_bytes == 0 ? "auto"
@@ -106,6 +107,50 @@ bool ResolveSide(const LayoutSpec& spec, const LogicalTable& table, Diagnostics*
   if (!BuildLayout(spec, table, diags, out)) return false;
   const bool as_expected = CheckExpectations(spec, table, *out, diags);
   return CheckScales(table, *out, diags) && as_expected;
+}
+
+RankList ExcludedRanks(const Topology& topology) {
+  RankList ranks;
+  for (const RankSite& site : topology.sites) {
+    if (site.excluded) ranks.push_back(site.rank);
+  }
+  return ranks;
+}
+
+// The job without ranks that the caller or the topology excludes.
+bool LeaveOut(const RankList& left_out, Diagnostics* diags, Compilation* out) {
+  RankList placed;
+  for (const RankSite& site : out->topology.sites) placed.push_back(site.rank);
+  const JobSides sides{&out->layouts.source, &out->layouts.destination, &out->transfers};
+  if (!LeaveOutRanks(out->layouts.table, left_out, placed, diags, sides)) return false;
+  RemoveRanks(left_out, &out->topology);
+  return true;
+}
+
+// What routing cannot know where it found no NIC: that the domain has some, of ranks that are left out.
+void ExplainLostNics(const Topology& whole, const RankList& left_out, Diagnostics* diags) {
+  for (const Domain& domain : whole.domains) {
+    RankList lost;
+    bool has_nic = false;
+    for (const Rank rank : domain.ranks) {
+      if (whole.Site(rank)->nics.empty()) continue;
+      if (Contains(left_out, rank)) {
+        lost.push_back(rank);
+      } else {
+        has_nic = true;
+      }
+    }
+    if (has_nic || lost.empty() || Difference(domain.ranks, left_out).empty()) continue;
+    diags->Error(DiagnosticCode::kNoNic, Span{whole.file, 0, 0},
+                 "all NICs of the domain '" + domain.name + "' are those of " +
+                     (lost.size() == 1 ? "rank " : "ranks ") + ListText(lost) +
+                     ", excluded by --exclude-ranks or in the topology");
+  }
+}
+
+bool HasError(DiagnosticCode code, const Diagnostics& diags) {
+  return std::any_of(diags.entries().begin(), diags.entries().end(),
+                     [code](const Diagnostic& entry) { return entry.code == code; });
 }
 
 void TakeSpecs(LayoutSpec* train, LayoutSpec* infer, TopoSpec* topo, Compilation* out) {
@@ -198,21 +243,16 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
                       &out->transfers)) {
     return false;
   }
-  if (!options.exclude_ranks.empty()) {
-    const JobSides sides{&out->layouts.source, &out->layouts.destination, &out->transfers};
-    RankList placed;
-    for (const RankSite& site : out->topology.sites) placed.push_back(site.rank);
-    if (!LeaveOutRanks(out->layouts.table, options.exclude_ranks, placed, diags, sides)) {
-      return false;
-    }
-    RemoveRanks(options.exclude_ranks, &out->topology);
-  }
+  const RankList left_out = Union(options.exclude_ranks, ExcludedRanks(out->topology));
+  const Topology whole = left_out.empty() ? Topology() : out->topology;
+  if (!left_out.empty() && !LeaveOut(left_out, diags, out)) return false;
   if (last == Stage::kTransfers) return true;
 
   enter(Stage::kRouting);
   out->topology.round_ns = options.round_cost_ns;
   if (!BuildRouting(out->layouts.table, out->transfers, out->topology, options.route, diags,
                     &out->routing)) {
+    if (HasError(DiagnosticCode::kNoNic, *diags)) ExplainLostNics(whole, left_out, diags);
     return false;
   }
   // What routing chooses by an estimate is settled by schedules.
@@ -249,7 +289,7 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
   inputs.train_digest = out->train_digest;
   inputs.infer_digest = out->infer_digest;
   inputs.topo_digest = out->topo_digest;
-  inputs.options = OptionTexts(options);
+  inputs.options = OptionTexts(options, left_out);
   out->plan = MakePlan(inputs);
   if (!CheckMemory(out->plan, Span{out->topology.file, 0, 0}, options.strict_memory, diags))
     return false;

@@ -44,6 +44,18 @@ bool ReplaceTopology(const SimulateArgs& args, FileSystem& files, std::ostream& 
     *exit = ExitCode::kNo;
     return false;
   }
+  RankList excluded;
+  for (const PlanRank& rank : plan->ranks) {
+    if (topology.Site(rank.rank)->excluded) excluded.push_back(rank.rank);
+  }
+  const bool one = excluded.size() == 1;
+  if (!excluded.empty()) {
+    err << ShownPath(args.topo) << ": error: " << (one ? "rank " : "ranks ")
+        << DescribeRanks(excluded) << " of the plan " << (one ? "is" : "are")
+        << " excluded in this topology [rank-excluded]\n";
+    *exit = ExitCode::kNo;
+    return false;
+  }
   plan->nics.clear();
   plan->domains.clear();
   plan->groups.clear();

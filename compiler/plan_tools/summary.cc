@@ -38,6 +38,14 @@ double BusiestNs(const Plan& plan, const PlanLoads& loads) {
   return busiest;
 }
 
+// Ranks without which the job was compiled, "2,5-6"; empty: none.
+std::string LeftOut(const Plan& plan) {
+  for (const auto& [name, value] : plan.header.options) {
+    if (name == "exclude-ranks" && value != "none") return value;
+  }
+  return "";
+}
+
 }  // namespace
 
 PlanSummary Summarize(const Plan& plan) {
@@ -122,6 +130,12 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
                                         (one ? ", which holds and needs nothing"
                                              : ", which hold and need nothing"));
   }
+  if (const std::string ranks = LeftOut(plan); !ranks.empty()) {
+    const bool one = ranks.find_first_of(",-") == std::string::npos;
+    pairs.emplace_back("left out", (one ? "rank " : "ranks ") + ranks +
+                                       (one ? ", which gets and sends nothing"
+                                            : ", which get and send nothing"));
+  }
   if (totals.bound_ns > 0) {
     pairs.emplace_back("bound", FormatNanoseconds(totals.bound_ns) + " (" + summary.binding_cut +
                                     "), ratio " + FormatRatio(summary.ratio) + ", balance " +
@@ -159,6 +173,7 @@ void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
   if (!summary.relaying_ranks.empty()) {
     json->Field("relaying_ranks", DescribeRanks(summary.relaying_ranks));
   }
+  if (const std::string ranks = LeftOut(plan); !ranks.empty()) json->Field("left_out_ranks", ranks);
   if (summary.relay_bound_ns > 0) {
     json->Field("bound_if_only_holders_and_needers_relay_ns", summary.relay_bound_ns);
   }

@@ -73,7 +73,7 @@ bool RankRemover::CheckCopies() {
         DiagnosticCode::kOnlyCopyExcluded, Span{},
         "bytes of " + DescribeTensors(table_, transfers, what.first) + " for " +
             NameRanks(what.second) + " are only on " + NameRanks(transfers.rank_sets[holders]) +
-            ", all excluded");
+            ", all excluded by --exclude-ranks or in the topology");
     error.notes.push_back({table_.supers[cell.super].declared, "the tensor is declared here"});
   }
   return lost.empty();
