@@ -141,13 +141,30 @@ void CollectFunctions(const ExprNode& node, std::set<std::string>* names) {
   for (const ExprNode& arg : node.args) CollectFunctions(arg, names);
 }
 
+// A number alone cannot fail: nobody asks where its node stands.
+std::shared_ptr<const ExprNode> NumberNode(int64_t value) {
+  auto node = std::make_shared<ExprNode>();
+  node->number = value;
+  return node;
+}
+
+// Layouts that write out every tensor have millions of numbers, most of them small: these share
+// their nodes.
+constexpr int64_t kSmallNumberCount = 4096;
+std::vector<std::shared_ptr<const ExprNode>> SmallNumbers() {
+  std::vector<std::shared_ptr<const ExprNode>> nodes;
+  for (int64_t value = 0; value < kSmallNumberCount; ++value) nodes.push_back(NumberNode(value));
+  return nodes;
+}
+
 }  // namespace
 
 Expr ConstantExpr(int64_t value, Span span) {
-  auto node = std::make_shared<ExprNode>();
-  node->number = value;
-  node->span = span;
-  return {std::move(node), span};
+  static const std::vector<std::shared_ptr<const ExprNode>> kSmallNumbers = SmallNumbers();
+  if (value >= 0 && value < kSmallNumberCount) {
+    return {kSmallNumbers[static_cast<size_t>(value)], span};
+  }
+  return {NumberNode(value), span};
 }
 
 std::optional<int64_t> AsConstant(const Expr& expr) {

@@ -191,7 +191,11 @@ class TreeBuilder {
   }
   bool Close() {
     SkipSpace();
-    open_.back()->span.end = Take(1).end;
+    JsonNode* const node = open_.back();
+    node->span.end = Take(1).end;
+    // Trees are large, and most of their objects small: a quarter of the room that they grew to is empty.
+    node->items.shrink_to_fit();
+    node->members.shrink_to_fit();
     open_.pop_back();
     return true;
   }
