@@ -314,6 +314,12 @@ class BrowserTest(unittest.TestCase):
                          "table.scrollLeft = 10000; table.dispatchEvent(new Event('scroll'))")
         self.assertFalse(self.browser.run(cut, "#flow-table .scroll"))
 
+    def test_units_change_at_a_thousand_as_in_text(self):
+        self.open("large")
+        text = self.browser.run("return document.body.innerText")
+        self.assertRegex(text, r"up to [\d.]+ [kMGT]B")
+        self.assertNotRegex(text, r"\d{4,}\.\d+ [kMGT]?B")
+
     def test_the_switch_names_the_first_plan_first(self):
         self.open("pair")
         self.assertEqual(["first", "second"], self.texts("#tools .choice button"))

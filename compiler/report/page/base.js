@@ -30,18 +30,20 @@ function markCut() {
 
 // Numbers as `reshardc` prints them.
 const count = (value) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
+const BYTE_UNITS = [['kB', 1], ['MB', 1], ['GB', 1], ['TB', 2], ['PB', 2], ['EB', 2]];
 function bytes(value) {
   if (value < 1e3) return value + ' B';
-  if (value < 1e6) return (value / 1e3).toFixed(1) + ' kB';
-  if (value < 1e9) return (value / 1e6).toFixed(1) + ' MB';
-  if (value < 1e13) return (value / 1e9).toFixed(1) + ' GB';
-  return (value / 1e12).toFixed(2) + ' TB';
+  for (const [unit, digits] of BYTE_UNITS) {
+    value /= 1e3;
+    if (value < 1e3 - 0.5 / 10 ** digits || unit === 'EB') return value.toFixed(digits) + ' ' + unit;
+  }
 }
 function time(ns) {
   if (ns < 1e3) return (Number.isInteger(ns) ? ns : ns.toFixed(1)) + ' ns';
-  if (ns < 1e6) return (ns / 1e3).toFixed(1) + ' us';
-  if (ns < 1e9) return (ns / 1e6).toFixed(2) + ' ms';
-  return (ns / 1e9).toFixed(3) + ' s';
+  if (ns < 999950) return (ns / 1e3).toFixed(1) + ' us';
+  if (ns < 999995e3) return (ns / 1e6).toFixed(2) + ' ms';
+  const [whole, rest] = (ns / 1e9).toFixed(3).split('.');
+  return count(whole) + '.' + rest + ' s';
 }
 // Small parts keep two digits.
 function percent(part) {
