@@ -143,7 +143,8 @@ class Explainer {
         query_(query),
         pieces_of_class_(plan.classes.size()),
         trees_of_stream_(plan.streams.size()),
-        injects_of_tree_(plan.trees.size()) {
+        injects_of_tree_(plan.trees.size()),
+        other_places_of_super_(plan.supers.size()) {
     for (const PlanSite& site : plan.sites) domain_of_[site.rank] = site.domain;
     for (uint32_t s = 0; s < plan.streams.size(); ++s) {
       int64_t begin = 0;
@@ -157,6 +158,10 @@ class Explainer {
       trees_of_stream_[plan.trees[t].stream].push_back(t);
     }
     for (const PlanInject& inject : plan.injects) injects_of_tree_[inject.tree].push_back(&inject);
+    for (const PlanPlace& place : plan.places) {
+      if (plan.families[place.family].side == query.side) continue;
+      other_places_of_super_[place.super].push_back(&place);
+    }
   }
 
   Explanation Run() {
@@ -213,15 +218,14 @@ class Explainer {
     const PlanClass& of = plan_.classes[cls];
     const RankList& others = plan_.rank_sets[source ? of.needers : of.holders];
     std::map<std::pair<ParamBox, std::vector<IndexRun>>, Part> parts;
-    for (const PlanPlace& place : plan_.places) {
-      if (place.super != cell.super) continue;
-      const PlanFamily& family = plan_.families[place.family];
-      if (family.side == query_.side) continue;
-      const RankList ranks = Intersection(plan_.rank_sets[family.rank_set], others);
-      const std::optional<Box> overlap = Overlap(plan_, place, box);
-      if (ranks.empty() || !overlap) continue;
+    for (const PlanPlace* place : other_places_of_super_[cell.super]) {
+      const std::optional<Box> overlap = Overlap(plan_, *place, box);
+      if (!overlap) continue;
+      const RankList& stored_by = plan_.rank_sets[plan_.families[place->family].rank_set];
+      const RankList ranks = Intersection(stored_by, others);
+      if (ranks.empty()) continue;
       std::vector<ParamPart> found;
-      if (!AppendParamParts(plan_, *overlap, here, place, kMaxFlows, &found)) {
+      if (!AppendParamParts(plan_, *overlap, here, *place, kMaxFlows, &found)) {
         result_.complete = false;
         continue;
       }
@@ -324,6 +328,7 @@ class Explainer {
   std::vector<std::vector<StreamPiece>> pieces_of_class_;
   std::vector<std::vector<uint32_t>> trees_of_stream_;
   std::vector<std::vector<const PlanInject*>> injects_of_tree_;
+  std::vector<std::vector<const PlanPlace*>> other_places_of_super_;  // of the other side
   Explanation result_;
 };
 
