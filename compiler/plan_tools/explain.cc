@@ -263,16 +263,17 @@ class Explainer {
 
   // Bytes [begin, end) of the stream.
   void AddTrees(Flow flow, const Part& part, int64_t begin, int64_t end) {
-    const RankList& needers = plan_.rank_sets[plan_.classes[flow.cls].needers];
+    const bool source = query_.side == PlanSide::kSource;
+    const RankList asked = {query_.rank};
+    const RankList& wanted = source ? plan_.rank_sets[plan_.classes[flow.cls].needers] : asked;
     for (const uint32_t t : trees_of_stream_[flow.stream]) {
       const PlanTree& tree = plan_.trees[t];
       for (uint32_t position = 0; position < tree.member_count; ++position) {
         const Rank lander = plan_.tree_members[tree.first_member + position];
+        const uint32_t domain = domain_of_[lander];
         flow.destinations.clear();
-        for (const Rank rank : needers) {
-          const bool served = domain_of_[rank] == domain_of_[lander];
-          const bool wanted = query_.side == PlanSide::kSource || rank == query_.rank;
-          if (served && wanted) flow.destinations.push_back(rank);
+        for (const Rank rank : wanted) {
+          if (domain_of_[rank] == domain) flow.destinations.push_back(rank);
         }
         if (flow.destinations.empty()) continue;
         flow.tree = t;
