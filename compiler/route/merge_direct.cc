@@ -10,6 +10,9 @@
 namespace reshard {
 namespace {
 
+// Sources of one stream: its slices have few (compiler/schedule/slices.h).
+constexpr uint32_t kStreamSources = 4;
+
 using BytesOfSource = std::map<Rank, std::vector<ClassRange>>;
 
 // Streams of carriers (carriers.h) stay as they are.
@@ -24,7 +27,7 @@ void AppendStreams(DomainId domain, Rank lander, BytesOfSource* sources,
                    std::vector<RoutedStream>* out) {
   uint32_t count = 0;
   for (auto& [source, bytes] : *sources) {
-    if (count++ % kMaxSourcesPerSlice == 0) {
+    if (count++ % kStreamSources == 0) {
       RoutedStream& stream = out->emplace_back();
       stream.domains = {domain};
       stream.trees.push_back({PlanTreeKind::kChain, {lander}, {}});

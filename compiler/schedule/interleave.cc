@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "runtime/plan/plan.h"
+#include "compiler/schedule/slices.h"
 
 namespace reshard {
 namespace {
@@ -45,6 +45,26 @@ class Cursor {
   int64_t done_ = 0;         // of the range
 };
 
+// Where the ranges of a line of class bytes end.
+class RangeEnds {
+ public:
+  explicit RangeEnds(const std::vector<ClassRange>& bytes) {
+    for (const ClassRange& range : bytes) ends_.push_back(ends_.back() + range.extent);
+  }
+
+  // Where part `part` of so many equal ones ends, or a range close to that.
+  int64_t EndOfPart(int64_t part, int64_t part_count) const {
+    const int64_t total = ends_.back();
+    const int64_t target = Portion(total, part, part_count);
+    auto end = std::lower_bound(ends_.begin(), ends_.end(), target);
+    if (end != ends_.begin() && target - *(end - 1) < *end - target) --end;
+    return std::abs(*end - target) <= total / part_count / 2 ? *end : target;
+  }
+
+ private:
+  std::vector<int64_t> ends_ = {0};
+};
+
 }  // namespace
 
 uint32_t LaneCount(const Ports& ports, const RoutedStream& stream, int64_t busy_ps) {
@@ -66,7 +86,7 @@ uint32_t LaneCount(const Ports& ports, const RoutedStream& stream, int64_t busy_
   // A tenth more than a whole number of sources is not worth another lane.
   if (together_ps == 0) return 1;
   const int64_t lanes = (10 * one_by_one_ps / together_ps + 8) / 10;
-  return static_cast<uint32_t>(std::clamp<int64_t>(lanes, 1, kMaxSourcesPerSlice));
+  return static_cast<uint32_t>(std::clamp<int64_t>(lanes, 1, kFewSourcesPerSlice));
 }
 
 std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
@@ -89,20 +109,12 @@ std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector
 
 std::vector<ClassRange> SpreadEvenly(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
                                      const std::vector<ClassRange>& others, int64_t run_count) {
-  std::vector<int64_t> ends = {0};  // of the ranges of `bytes`
-  for (const ClassRange& range : bytes) ends.push_back(ends.back() + range.extent);
-  const int64_t total = ends.back();
-  int64_t other_total = 0;
-  for (const ClassRange& range : others) other_total += range.extent;
+  const RangeEnds ends(bytes), other_ends(others);
   std::vector<ClassRange> result;
   Cursor at(cuts, bytes), other_at(cuts, others);
   for (int64_t run = 1; run <= run_count; ++run) {
-    int64_t target = Portion(total, run, run_count);
-    auto end = std::lower_bound(ends.begin(), ends.end(), target);
-    if (end != ends.begin() && target - *(end - 1) < *end - target) --end;
-    if (std::abs(*end - target) <= total / run_count / 2) target = *end;
-    at.GoTo(target, &result);
-    other_at.GoTo(Portion(other_total, run, run_count), &result);
+    at.GoTo(ends.EndOfPart(run, run_count), &result);
+    other_at.GoTo(other_ends.EndOfPart(run, run_count), &result);
   }
   return result;
 }

@@ -20,16 +20,23 @@ int64_t BytesOf(const std::vector<ClassRange>& ranges) {
 }  // namespace
 
 StreamOrder::StreamOrder(const TransferSet& transfers, const Topology& topology, const Ports& ports,
-                         const ClassCuts& cuts, const Routing& routing, int64_t busy_ps)
+                         const ClassCuts& cuts, const Routing& routing,
+                         const std::vector<ScheduledTree>& trees, int64_t busy_ps,
+                         int64_t fewest_rounds)
     : transfers_(transfers),
       topology_(topology),
       ports_(ports),
       cuts_(cuts),
       routing_(routing),
       busy_ps_(busy_ps) {
+  size_t next_tree = 0;
   for (const RoutedStream& stream : routing.streams) {
-    changes_of_.push_back(ChangeOf(stream));
-    changes_ = changes_ || changes_of_.back().lanes > 1 || !changes_of_.back().is_wide.empty();
+    Change& change = changes_of_.emplace_back(ChangeOf(stream));
+    if (!stream.local && !change.any()) {
+      change.small_sources = FindSmallSources(stream, trees[next_tree].runs, fewest_rounds);
+    }
+    changes_ = changes_ || change.any();
+    next_tree += stream.trees.size();
   }
 }
 
@@ -63,6 +70,12 @@ StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
 
 std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const Change& change,
                                              int64_t rounds) const {
+  if (const SmallSources& sources = change.small_sources; !sources.small.empty()) {
+    const int64_t parts = std::max(rounds, sources.rounds);
+    // Neighbours differ in source, as a slice has one message of each.
+    const std::vector<ClassRange> large = InterleaveLanes(cuts_, sources.large, 2, parts / 2 + 1);
+    return SpreadEvenly(cuts_, large, sources.small, parts);
+  }
   std::vector<ClassRange> narrow, wide;
   for (size_t i = 0; i < stream.bytes.size(); ++i) {
     (change.is_wide.empty() || !change.is_wide[i] ? narrow : wide).push_back(stream.bytes[i]);
@@ -78,10 +91,16 @@ std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const C
   return SpreadEvenly(cuts_, narrow, wide, runs);
 }
 
+std::vector<int64_t> StreamOrder::SourceRounds() const {
+  std::vector<int64_t> rounds;
+  for (const Change& change : changes_of_) rounds.push_back(change.small_sources.rounds);
+  return rounds;
+}
+
 Routing StreamOrder::For(int64_t rounds) const {
   Routing ordered = routing_;
   for (size_t s = 0; s < changes_of_.size(); ++s) {
-    if (changes_of_[s].lanes == 1 && changes_of_[s].is_wide.empty()) continue;
+    if (!changes_of_[s].any()) continue;
     ordered.streams[s].bytes = Reorder(routing_.streams[s], changes_of_[s], rounds);
   }
   return ordered;

@@ -1,8 +1,8 @@
 // Order: in which order the bytes of each stream move.
 //
-// As routing left them, what one source can send is adjacent. Two kinds of streams are laid out in
-// another order: those whose sources are slower than their heads (interleave.h), and those with
-// "wide" bytes, which so many ranks of a domain need that a lander cannot hand them on as fast as
+// As routing left them, what one source can send is adjacent. Three kinds of streams are laid out in
+// another order: those whose sources are slower than their heads (interleave.h), those with many
+// small sources (small_sources.h), and those with "wide" bytes, which so many ranks of a domain need that a lander cannot hand them on as fast as
 // they come in. A round of nothing but wide bytes would keep a whole domain waiting for one lander;
 // spread over all rounds they fit beside the others.
 #ifndef RESHARD_COMPILER_SCHEDULE_ORDER_H_
@@ -15,18 +15,24 @@
 #include "compiler/route/class_cuts.h"
 #include "compiler/route/ports.h"
 #include "compiler/route/routing.h"
+#include "compiler/schedule/slices.h"
+#include "compiler/schedule/small_sources.h"
 #include "compiler/transfer/transfer_set.h"
 
 namespace reshard {
 
 class StreamOrder {
  public:
-  // `busy_ps`: of the busiest port, all of its bytes.
+  // `trees`: of the routing. `busy_ps`: of the busiest port, all of its bytes. Streams move in
+  // `fewest_rounds` or more.
   StreamOrder(const TransferSet& transfers, const Topology& topology, const Ports& ports,
-              const ClassCuts& cuts, const Routing& routing, int64_t busy_ps);
+              const ClassCuts& cuts, const Routing& routing,
+              const std::vector<ScheduledTree>& trees, int64_t busy_ps, int64_t fewest_rounds);
 
   // Is any stream laid out in another order than routing's?
   bool changes() const { return changes_; }
+  // Per stream, the rounds that its sources need (small_sources.h); 0: as many as its bytes do.
+  std::vector<int64_t> SourceRounds() const;
   // The same routing with the bytes of each stream in the order for so many rounds.
   Routing For(int64_t rounds) const;
 
@@ -36,6 +42,8 @@ class StreamOrder {
     std::vector<bool> is_wide;   // per range; empty: none
     int64_t wide_copy_ps = 0;   // that the lander's scale-up port takes for all wide bytes
     int64_t wide_bytes = 0;
+    SmallSources small_sources;
+    bool any() const { return lanes > 1 || !is_wide.empty() || !small_sources.small.empty(); }
   };
   Change ChangeOf(const RoutedStream& stream) const;
   std::vector<ClassRange> Reorder(const RoutedStream& stream, const Change& change,

@@ -85,7 +85,8 @@ class Scheduler {
         cuts_(transfers),
         trees_(MakeTrees(routing, ports_)),
         traffic_(FindTraffic(topology, ports_, trees_)),
-        order_(transfers, topology, ports_, cuts_, routing, traffic_.busy_ps) {}
+        order_(transfers, topology, ports_, cuts_, routing, trees_, traffic_.busy_ps,
+               RoundCount(traffic_, std::max(kLeastRoundBytes, options.max_staging_bytes / kRecvSlots))) {}
 
   // Error: staging-infeasible.
   bool Run(Diagnostics* diags, Schedule* out);
@@ -113,6 +114,7 @@ class Scheduler {
 // They do not depend on the limit: what they need is the smallest feasible one.
 RoundSizes Scheduler::SmallestSizes() const {
   RoundSizes sizes;
+  sizes.source_rounds = order_.SourceRounds();
   sizes.slice_bytes =
       std::max({kLeastRoundBytes, traffic_.most_landed_bytes / kMaxRounds,
                 traffic_.tree_bytes / kMaxSlices});
@@ -123,6 +125,7 @@ RoundSizes Scheduler::SmallestSizes() const {
 
 RoundSizes Scheduler::SizesFor(int64_t recv_bytes) const {
   RoundSizes sizes;
+  sizes.source_rounds = order_.SourceRounds();
   sizes.recv_bytes = recv_bytes;
   sizes.staging_bytes = options_.max_staging_bytes;
   // A rank in several streams needs some room to fit slices of different sizes into a round.

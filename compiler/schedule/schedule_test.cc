@@ -83,6 +83,24 @@ TEST_CASE("a slow NIC between few gets a little from every source in every round
   CHECK(PredictNs(job.topology, built.schedule) < bound_ns + bound_ns / 20);
 }
 
+// As where sources hold rows and destinations need columns of some tensors and rows of others:
+// everybody has a little for each of eight roles, and a few have a lot.
+TEST_CASE("small parts of many sources move beside large ones") {
+  Job job;
+  constexpr Rank kSources = 512;
+  for (Rank rank = 0; rank < kSources + 16; rank += 8) job.AddDomain(8, kRate);
+  for (Rank role = 0; role < 8; ++role) {
+    for (Rank source = 0; source < kSources; ++source) {
+      const int64_t bytes = source / 16 == role ? 20'000'000 : 200'000;
+      job.AddClass({source}, {kSources + role, kSources + 8 + role}, {bytes});
+    }
+  }
+  const Built built = Build(job, {}, {});
+  CHECK(CheckSchedule(job, {}, built.schedule) == "");
+  const int64_t bound_ns = WitnessNs(built.routing.witnesses[0]);
+  CHECK(PredictNs(job.topology, built.schedule) < bound_ns + bound_ns / 5);
+}
+
 TEST_CASE("all small jobs of two sources and three destinations obey the rules") {
   // Every class of up to 5 ranks: holders among 0-2, needers among 1-4 (1 and 2 may be both).
   int cases = 0;

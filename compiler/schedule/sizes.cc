@@ -14,7 +14,7 @@ int64_t CeilDiv(int64_t bytes, int64_t parts) { return (bytes + parts - 1) / par
 
 // Cuts so that no tree needs many more rounds than `rounds`; where four sources a slice are too
 // few for that, all slices become smaller, as what one head cannot take no other port can use.
-constexpr int kCutAttempts = 4;
+constexpr int kCutAttempts = 6;
 
 // A rank in more streams than this gets some of them at a time, in larger slices: a little of each
 // in every round would be too many messages.
@@ -42,6 +42,11 @@ class Sizer {
 
   void Cut() {
     rounds_ = RoundCount(traffic_, most_bytes_);
+    for (const int64_t rounds : sizes_.source_rounds) {
+      if (rounds == 0) continue;
+      rounds_ = std::max(rounds_, rounds);
+      sources_ = kMaxSourcesPerSlice;
+    }
     for (int attempt = 0; attempt < kCutAttempts; ++attempt) {
       CutSlices(routing_, cuts_, ports_, Limits(false), &trees_);
       int64_t most = 0;
@@ -49,7 +54,11 @@ class Sizer {
         if (!tree.local) most = std::max(most, static_cast<int64_t>(tree.slices.size()));
       }
       if (most <= rounds_ + rounds_ / 32) break;
-      rounds_ = most;
+      if (sources_ < kMaxSourcesPerSlice) {
+        sources_ *= 2;
+      } else {
+        rounds_ = most;
+      }
     }
     CutSlices(routing_, cuts_, ports_, Limits(true), &trees_);
     for (const ScheduledTree& tree : trees_) {
@@ -87,6 +96,7 @@ class Sizer {
   std::vector<ScheduledTree>& trees_;
   int64_t fastest_rate_;
   int64_t rounds_ = 1;
+  uint32_t sources_ = kFewSourcesPerSlice;
   int64_t widest_ = 0;  // slice
 };
 
@@ -126,6 +136,7 @@ int64_t Sizer::LeastBytes(int64_t bytes_per_s) const {
 
 SliceLimits Sizer::Limits(bool by_port) const {
   SliceLimits limits;
+  limits.sources = sources_;
   for (const RoutedStream& stream : routing_.streams) {
     int64_t bytes = 0;
     for (const ClassRange& range : stream.bytes) bytes += range.extent;

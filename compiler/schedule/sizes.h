@@ -44,6 +44,8 @@ struct RoundSizes {
   int64_t slice_bytes = 0;    // of a slice, at most
   int64_t recv_bytes = 0;     // that a rank receives in a round
   int64_t staging_bytes = 0;  // of a rank: what its receive slots leave is for packing
+  // Per stream, the rounds that its sources need (small_sources.h); 0: as many as its bytes do.
+  std::vector<int64_t> source_rounds;
 };
 
 // Every stream moves evenly over all rounds: its slice is its bytes over the number of rounds, but

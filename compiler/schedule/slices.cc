@@ -126,7 +126,7 @@ class SliceCutter {
   // One message per source and slice.
   bool CanTake(Rank source) const {
     const size_t open = tree_.portions.size() - first_;
-    if (open == kMaxSourcesPerSlice) return false;
+    if (open == limits_.sources) return false;
     return std::none_of(tree_.portions.begin() + first_, tree_.portions.end(),
                         [&](const SourceRun& portion) { return portion.source == source; });
   }

@@ -12,6 +12,9 @@
 
 namespace reshard {
 
+// Sources of a slice, where they bring enough: each is one more message that a NIC receives at once.
+inline constexpr uint32_t kFewSourcesPerSlice = 4;
+
 // What a slice or message takes of its slot.
 inline int64_t AlignedToSlot(int64_t bytes) {
   return (bytes + kSlotAlignBytes - 1) / kSlotAlignBytes * kSlotAlignBytes;
@@ -48,13 +51,14 @@ struct ScheduledTree {
 std::vector<ScheduledTree> MakeTrees(const Routing& routing, const Ports& ports);
 
 struct SliceLimits {
+  uint32_t sources = kFewSourcesPerSlice;  // of a slice
   std::vector<int64_t> slice_bytes;    // per stream
   std::vector<int64_t> portion_bytes;  // per site: what it can send in a round
   std::vector<int64_t> hand_over_bytes;  // per site: the same inside its domain
 };
 
-// Cuts every tree's runs into slices of at most about slice_bytes from at most kMaxSourcesPerSlice
-// different sources.
+// Cuts every tree's runs into slices of at most about slice_bytes from at most
+// limits.sources different sources.
 void CutSlices(const Routing& routing, const ClassCuts& cuts, const Ports& ports,
                const SliceLimits& limits, std::vector<ScheduledTree>* trees);
 

@@ -50,6 +50,7 @@ std::vector<Program> ExpandAll(const Plan& plan) {
 
 TEST_CASE("plans are right before they are mutated") {
   CHECK(Codes(VerifyPlan(WidePlan(), {})) == "");
+  CHECK(Codes(VerifyPlan(GatheredPlan(), {})) == "");
   CHECK(Codes(VerifyPlan(CutPlan(), {})) == "");
 }
 

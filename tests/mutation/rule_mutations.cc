@@ -252,6 +252,12 @@ void AddRoundMutations(std::vector<PlanMutation>* out) {
     p->ranks[0].pack_slot_bytes = 40 * 256;
     p->header.totals.rounds = 1;
   });
+  add("a slice of one source too many", VerifyRule::kOpsPerRound, GatheredPlan(), [](Plan* p) {
+    p->injects.back().round = 0;
+    p->ranks.back().recv_slot_bytes = 768;
+    p->header.totals.max_staging_bytes = kRecvSlots * 768;
+    p->header.totals.rounds = 1;
+  });
   add("a round after the last", VerifyRule::kTotals, ReplicatedPlan(),
       [](Plan* p) { p->header.totals.rounds = 5; });
 }

@@ -40,6 +40,8 @@ std::vector<PlanMutation> CutMutations();
 
 // One sender, 40 receivers in domains of their own: 20 messages in each of two rounds.
 Plan WidePlan();
+// One receiver, a sender more than a slice may have: all but one in the first of two rounds.
+Plan GatheredPlan();
 
 }  // namespace reshard::testing
 

@@ -4,6 +4,7 @@ namespace reshard::testing {
 namespace {
 
 constexpr uint32_t kReceivers = 40;
+constexpr uint32_t kSenders = kMaxSourcesPerSlice + 1;
 
 PlanFamily Rows(PlanSide side, const std::string& name, int64_t rows, uint32_t rank_set) {
   PlanFamily family;
@@ -48,7 +49,46 @@ void AddReceiver(uint32_t receiver, Plan* plan) {
   plan->ranks.push_back({rank, kReceivers, 0, 256, 0});
 }
 
+// Rank `sender` holds row `sender`: a class of its own, and a piece of the only stream.
+void AddSender(uint32_t sender, Plan* plan) {
+  plan->families.push_back(Rows(PlanSide::kSource, "w.row", 1, sender));
+  plan->places.push_back({0, sender, 0, 0, 2 * sender});
+  plan->place_dims.insert(plan->place_dims.end(), {{sender, 1, 0, 0}, {0, 8, 4, 0}});
+  plan->intervals.push_back({sender, 1});
+  plan->cells.push_back({0, 2 * sender});
+  plan->cell_dims.insert(plan->cell_dims.end(), {1 + sender, 0});
+  plan->classes.push_back({sender, kSenders, 32, sender, 1});
+  plan->pieces.push_back({sender, 0, 32});
+  plan->injects.push_back({sender < kMaxSourcesPerSlice ? 0U : 1U, 0, sender, 32 * sender, 32});
+  plan->ranks.push_back({sender, sender, 1, 0, 256});
+}
+
 }  // namespace
+
+Plan GatheredPlan() {
+  Plan plan;
+  plan.supers.push_back({{{"w"}, {}}, DType::kF32, {}, {}, {kSenders, 8}, {{0, 1}, {1, 1}}});
+  plan.intervals = {{0, 8}};
+  for (uint32_t rank = 0; rank <= kSenders; ++rank) AddSite(rank, &plan);
+  for (uint32_t sender = 0; sender < kSenders; ++sender) AddSender(sender, &plan);
+  plan.families.push_back(Rows(PlanSide::kDestination, "w", kSenders, kSenders));
+  plan.places.push_back({0, kSenders, 0, 0, 2 * kSenders});
+  plan.place_dims.insert(plan.place_dims.end(), {{0, kSenders, 32, 0}, {0, 8, 4, 0}});
+  plan.streams.push_back({0, kSenders, 32 * kSenders, false});
+  plan.trees.push_back({0, PlanTreeKind::kChain, 0, 1});
+  plan.tree_members.push_back(kSenders);
+  plan.ranks.push_back({kSenders, kSenders, 0, 512, 0});
+  PlanTotals& totals = plan.header.totals;
+  const int64_t bytes = 32 * kSenders;
+  totals.source_bytes = totals.destination_bytes = bytes;
+  totals.network_bytes = totals.local_bytes = bytes;
+  totals.messages = kSenders;
+  totals.max_staging_bytes = kRecvSlots * 512;
+  totals.rounds = 2;
+  totals.predicted_ns = totals.bound_ns = bytes;
+  plan.cuts = {{PlanCutKind::kIngress, {kSenders}, bytes, 1'000'000'000}};
+  return plan;
+}
 
 Plan WidePlan() {
   Plan plan;
