@@ -16,6 +16,7 @@
 #include "runtime/plan/verify_programs.h"
 #include "runtime/plan/verify_routes.h"
 #include "runtime/plan/verify_slots.h"
+#include "runtime/plan/verify_time.h"
 #include "runtime/plan/verify_totals.h"
 
 namespace reshard {
@@ -75,6 +76,7 @@ VerifyReport VerifyPlan(const Plan& plan, const VerifyOptions& options) {
   if (log.clean()) VerifySlots(plan, facts, &log);
   if (log.clean()) VerifyPeers(plan, &log);
   if (log.clean()) VerifyTotals(plan, facts, &log);
+  if (log.clean()) VerifyTime(plan, facts, &log);
   if (log.clean()) VerifyCuts(plan, facts, &log);
   if (log.clean()) ExpandAll(plan, facts, &log);
   return log.Take();

@@ -31,6 +31,19 @@ RankSetDomains::RankSetDomains(const Plan& plan, const VerifyFacts& facts) {
   }
 }
 
+std::vector<bool> StaysInDomain(const Plan& plan, const VerifyFacts& facts) {
+  std::vector<bool> stays;
+  stays.reserve(plan.injects.size());
+  for (uint32_t r = 0; r < plan.ranks.size(); ++r) {
+    const PlanRank& rank = plan.ranks[r];
+    for (uint32_t i = rank.first_inject; i < rank.first_inject + rank.inject_count; ++i) {
+      const PlanTree& tree = plan.trees[plan.injects[i].tree];
+      stays.push_back(facts.DomainOfMember(tree.first_member) == facts.rank_domain()[r]);
+    }
+  }
+  return stays;
+}
+
 std::string DescribeFamily(const PlanFamily& family, const Plan& plan) {
   return "param '" + family.name.Describe(family.loop_begin, family.loop_extent) + "' (" +
          (plan.rank_sets[family.rank_set].size() == 1 ? "rank " : "ranks ") +

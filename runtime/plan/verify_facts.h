@@ -40,6 +40,9 @@ class RankSetDomains {
   std::vector<std::vector<uint32_t>> domains_;
 };
 
+// Per inject: packed where it is received, or handed over inside a domain.
+std::vector<bool> StaysInDomain(const Plan& plan, const VerifyFacts& facts);
+
 // "param 'layers.{0..3}.w' (ranks 0-7)".
 std::string DescribeFamily(const PlanFamily& family, const Plan& plan);
 // The name of one instance of a family.

@@ -2,12 +2,8 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include "runtime/plan/plan_options.h"
 
 namespace reshard {
 namespace {
@@ -25,35 +21,22 @@ std::string Text(Wide number) {
   return text;
 }
 
-constexpr int64_t kNanoseconds = 1'000'000'000;
-
-// a * b / c, rounded down; none is negative.
-Wide MulDiv(Wide a, int64_t b, int64_t c) {
-  // Most numbers are small, and a machine divides those several times faster.
-  if (a < (Wide{1} << 31) && b < (int64_t{1} << 31)) return static_cast<int64_t>(a) * b / c;
-  return a * b / c;
-}
-
 class TotalsChecker {
  public:
   TotalsChecker(const Plan& plan, const VerifyFacts& facts, VerifyLog* log)
-      : plan_(plan), facts_(facts), index_(facts.index()), log_(*log) {}
+      : plan_(plan),
+        facts_(facts),
+        index_(facts.index()),
+        log_(*log),
+        stays_(StaysInDomain(plan, facts)) {}
 
   void Run() {
-    FindHandOvers();
     CheckStored();
     CheckMoved();
     CheckBound();
-    if (log_.CanGoOn()) CheckPredicted();
   }
 
  private:
-  // Bytes that ranks send and receive over one port, round by round.
-  struct PortLoad {
-    Wide sent = 0;
-    Wide received = 0;
-  };
-
   void Compare(const char* what, int64_t stated, Wide counted) {
     if (stated == counted) return;
     log_.Add(VerifyRule::kTotals, "totals",
@@ -63,21 +46,14 @@ class TotalsChecker {
 
   void CheckStored();
   void CheckMoved();
-  void FindHandOvers();
   Wide CountLocal(const PlanTree& tree);
   void CheckBound();
-  void CheckPredicted();
-  Wide Received(uint32_t s) const;
-  void AddTraffic(uint32_t r, std::vector<PortLoad>* loads);
-  void AddShare(uint32_t r, const PlanNic& nic, std::vector<PortLoad>* own,
-                std::vector<PortLoad>* shared);
-  void TakeBusiest(std::vector<PortLoad>* loads, int64_t bytes_per_s, std::vector<Wide>* busiest);
 
   const Plan& plan_;
   const VerifyFacts& facts_;
   const ProgramIndex& index_;
   VerifyLog& log_;
-  std::vector<bool> stays_;  // per inject: in its domain
+  const std::vector<bool> stays_;  // per inject
 };
 
 void TotalsChecker::CheckStored() {
@@ -113,18 +89,6 @@ Wide TotalsChecker::CountLocal(const PlanTree& tree) {
     }
   }
   return local;
-}
-
-// Packed where they are received, or handed over inside a domain.
-void TotalsChecker::FindHandOvers() {
-  stays_.reserve(plan_.injects.size());
-  for (uint32_t r = 0; r < plan_.ranks.size(); ++r) {
-    const PlanRank& rank = plan_.ranks[r];
-    for (uint32_t i = rank.first_inject; i < rank.first_inject + rank.inject_count; ++i) {
-      const PlanTree& tree = plan_.trees[plan_.injects[i].tree];
-      stays_.push_back(facts_.DomainOfMember(tree.first_member) == facts_.rank_domain()[r]);
-    }
-  }
 }
 
 void TotalsChecker::CheckMoved() {
@@ -173,108 +137,13 @@ void TotalsChecker::CheckBound() {
   Wide bound = 0;
   if (!plan_.cuts.empty()) {
     const PlanCut& cut = plan_.cuts.front();
-    bound = MulDiv(cut.bytes, kNanoseconds, cut.bytes_per_s);
+    bound = Wide{cut.bytes} * 1'000'000'000 / cut.bytes_per_s;
   }
   Compare("bound_ns", plan_.header.totals.bound_ns, bound);
   if (plan_.header.totals.predicted_ns < bound) {
     log_.Add(VerifyRule::kTotals, "totals",
              "predicted_ns is " + std::to_string(plan_.header.totals.predicted_ns) +
                  ", less than the bound of " + Text(bound) + ", which no schedule beats");
-  }
-}
-
-// What comes to a head over the network in a slice.
-Wide TotalsChecker::Received(uint32_t s) const {
-  Wide bytes = 0;
-  for (uint32_t i = index_.first_inject[s]; i < index_.first_inject[s + 1]; ++i) {
-    const uint32_t inject = index_.slice_injects[i];
-    if (!stays_[inject]) bytes += plan_.injects[inject].extent;
-  }
-  return bytes;
-}
-
-// Adds what a rank sends and receives in each round.
-void TotalsChecker::AddTraffic(uint32_t r, std::vector<PortLoad>* loads) {
-  const PlanRank& rank = plan_.ranks[r];
-  for (uint32_t m = index_.first_member[r]; m < index_.first_member[r + 1]; ++m) {
-    const uint32_t t = index_.member_trees[m];
-    const uint32_t position = index_.member_positions[m];
-    const PlanTree& tree = plan_.trees[t];
-    const uint32_t depth = TreeDepth(tree.kind, position);
-    const std::vector<uint32_t> children = TreeChildren(tree.kind, position, tree.member_count);
-    for (uint32_t s = index_.first_slice[t]; s < index_.first_slice[t + 1]; ++s) {
-      const Slice& slice = index_.slices[s];
-      if (!log_.Charge(8)) return;
-      (*loads)[slice.round + depth].received += position == 0 ? Received(s) : slice.extent;
-      for (const uint32_t child : children) {
-        (*loads)[slice.round + TreeDepth(tree.kind, child)].sent += slice.extent;
-      }
-    }
-  }
-  for (uint32_t i = rank.first_inject; i < rank.first_inject + rank.inject_count; ++i) {
-    const PlanInject& inject = plan_.injects[i];
-    if (!stays_[i]) (*loads)[inject.round].sent += inject.extent;
-  }
-}
-
-void TotalsChecker::TakeBusiest(std::vector<PortLoad>* loads, int64_t bytes_per_s,
-                                std::vector<Wide>* busiest) {
-  for (size_t round = 0; round < loads->size(); ++round) {
-    const PortLoad load = std::exchange((*loads)[round], PortLoad{});
-    const Wide ns = MulDiv(std::max(load.sent, load.received), kNanoseconds, bytes_per_s);
-    (*busiest)[round] = std::max((*busiest)[round], ns);
-  }
-}
-
-// Adds the part of a rank's traffic that one of its NICs carries. It is spread by bandwidth; parts
-// are rounded down, so that other roundings of them predict no less. `own` is all zeros.
-void TotalsChecker::AddShare(uint32_t r, const PlanNic& nic, std::vector<PortLoad>* own,
-                             std::vector<PortLoad>* shared) {
-  const PlanSite& site = plan_.sites[index_.SiteIndex(plan_, plan_.ranks[r].rank)];
-  if (site.nics.size() == 1) {
-    AddTraffic(r, shared);
-    return;
-  }
-  Wide rank_rate = 0;
-  for (const uint32_t other : site.nics) rank_rate += plan_.nics[other].bytes_per_s;
-  if (!log_.Charge(own->size())) return;
-  AddTraffic(r, own);
-  for (size_t round = 0; round < own->size(); ++round) {
-    const PortLoad load = std::exchange((*own)[round], PortLoad{});
-    (*shared)[round].sent += load.sent * nic.bytes_per_s / rank_rate;
-    (*shared)[round].received += load.received * nic.bytes_per_s / rank_rate;
-  }
-}
-
-void TotalsChecker::CheckPredicted() {
-  const uint32_t rounds = plan_.header.totals.rounds;
-  std::vector<std::vector<uint32_t>> ranks_of_nic(plan_.nics.size());
-  std::vector<Wide> busiest(rounds, 0);
-  std::vector<PortLoad> own(rounds);
-  std::vector<PortLoad> shared(rounds);
-  for (uint32_t r = 0; r < plan_.ranks.size(); ++r) {
-    const PlanSite& site = plan_.sites[index_.SiteIndex(plan_, plan_.ranks[r].rank)];
-    for (const uint32_t nic : site.nics) ranks_of_nic[nic].push_back(r);
-    if (site.host_bytes_per_s == 0 || !log_.Charge(rounds)) continue;
-    AddTraffic(r, &own);
-    TakeBusiest(&own, site.host_bytes_per_s, &busiest);
-  }
-  for (size_t nic = 0; nic < ranks_of_nic.size() && log_.CanGoOn(); ++nic) {
-    if (ranks_of_nic[nic].empty()) continue;
-    for (const uint32_t r : ranks_of_nic[nic]) AddShare(r, plan_.nics[nic], &own, &shared);
-    if (!log_.Charge(rounds)) return;
-    TakeBusiest(&shared, plan_.nics[nic].bytes_per_s, &busiest);
-  }
-  Wide least = 0;
-  for (const Wide ns : busiest) least += ns;
-  // A plan that does not state the cost of a round may have any.
-  const int64_t round_ns = OptionNumber(plan_, kRoundCostOption).value_or(0);
-  least += Wide{rounds} * std::max<int64_t>(0, round_ns);
-  if (log_.CanGoOn() && plan_.header.totals.predicted_ns < least) {
-    log_.Add(VerifyRule::kTotals, "totals",
-             "predicted_ns is " + std::to_string(plan_.header.totals.predicted_ns) +
-                 ", the busiest ports " + (round_ns > 0 ? "and the rounds' costs " : "") + "take " +
-                 Text(least));
   }
 }
 

@@ -1,7 +1,7 @@
 // The rule `totals`: what a plan claims of itself.
 //
-// Exact integers. A total is compared with what the tables add up to. The predicted time may include costs that depend on no table,
-// so that it is only checked to be no shorter than its rounds take on their busiest ports.
+// Exact integers: a total is compared with what the tables add up to. The predicted time is only
+// checked to be no shorter than the bound; the rest is verify_time.h.
 #ifndef RESHARD_RUNTIME_PLAN_VERIFY_TOTALS_H_
 #define RESHARD_RUNTIME_PLAN_VERIFY_TOTALS_H_
 

@@ -12,6 +12,9 @@
 #include "compiler/emit/plan_totals.h"
 #include "doctest/doctest.h"
 #include "runtime/plan/verify.h"
+#include "runtime/plan/verify_facts.h"
+#include "runtime/plan/verify_log.h"
+#include "runtime/plan/verify_time.h"
 #include "runtime/run/checked_run.h"
 #include "tests/mutation/compiled_plans.h"
 #include "tests/mutation/random_mutator.h"
@@ -34,9 +37,13 @@ std::string Texts(const VerifyReport& report) {
 // Makes totals right, so that a wrong sum does not give a wrong plan away.
 void FixTotals(Plan* plan) {
   if (!VerifyBounds(*plan, {}).ok()) return;
-  const int64_t predicted_ns = plan->header.totals.predicted_ns;
   plan->header.totals = CountTotals(*plan);
-  plan->header.totals.predicted_ns = std::max(predicted_ns, int64_t{1} << 50);
+  plan->header.totals.predicted_ns = int64_t{1} << 50;
+  // The time, too, where nothing but it may be wrong.
+  const VerifyReport report = VerifyPlan(*plan, {});
+  if (report.violations.size() != 1 || report.violations[0].rule != VerifyRule::kTime) return;
+  VerifyLog log({});
+  plan->header.totals.predicted_ns = FindPredictedRange(*plan, VerifyFacts(*plan), &log).most;
 }
 
 // Whatever breaks is reported with the seed and the change that made the mutant.

@@ -269,7 +269,7 @@ void AddClaimMutations(std::vector<PlanMutation>* out) {
   add("bounds", VerifyRule::kBounds, ToyPlan(), [](Plan* p) { p->pieces[0].cls = 8; });
   add("order", VerifyRule::kOrder, ToyPlan(),
       [](Plan* p) { std::swap(p->header.options[0], p->header.options[1]); });
-  add("rounds that cost more than predicted", VerifyRule::kTotals, ToyPlan(), [](Plan* p) {
+  add("rounds that cost more than predicted", VerifyRule::kTime, ToyPlan(), [](Plan* p) {
     p->header.options.insert(p->header.options.begin() + 1, {"round-cost", "1000000"});
   });
   int64_t PlanTotals::*const kTotals[] = {
@@ -294,8 +294,20 @@ void AddClaimMutations(std::vector<PlanMutation>* out) {
       [](Plan* p) { p->header.totals.predicted_ns = 2047; });
   add("a round too many", VerifyRule::kTotals, ReplicatedPlan(),
       [](Plan* p) { ++p->header.totals.rounds; });
-  add("a time below what the busiest ports take", VerifyRule::kTotals, ReplicatedPlan(),
+  add("a time below what the busiest ports take", VerifyRule::kTime, ReplicatedPlan(),
       [](Plan* p) { --p->header.totals.predicted_ns; });
+  add("a time above what rounds and ports take", VerifyRule::kTime, ReplicatedPlan(),
+      [](Plan* p) { p->header.totals.predicted_ns += 7; });  // rounding: 1 ns in each of 6 rounds
+  add("a time that leaves out copies", VerifyRule::kTime, ReplicatedPlan(), [](Plan* p) {
+    // Each of three landers hands 4,096 bytes to its neighbour: more than 8 us at 500 MB/s.
+    for (PlanDomain& domain : p->domains) domain.bytes_per_s = 500'000'000;
+  });
+  add("a time that leaves out uplinks", VerifyRule::kTime, ReplicatedPlan(), [](Plan* p) {
+    p->groups = {{"train", 500'000'000}, {"infer", 0}};
+    for (PlanSite& site : p->sites) site.group = site.rank < 2 ? 0 : 1;
+  });
+  add("a time that leaves out the fabric", VerifyRule::kTime, ReplicatedPlan(),
+      [](Plan* p) { p->fabric.bytes_per_s = 1'000'000'000; });
   add("a cut of more bytes", VerifyRule::kCut, ToyPlan(), [](Plan* p) { ++p->cuts[2].bytes; });
   add("a cut of slower NICs", VerifyRule::kCut, ToyPlan(),
       [](Plan* p) { --p->cuts[2].bytes_per_s; });

@@ -108,7 +108,7 @@ Plan WidePlan() {
   totals.messages = 40;
   totals.max_staging_bytes = 10240;
   totals.rounds = 2;
-  totals.predicted_ns = 1280;
+  totals.predicted_ns = 1280 + 2 * 20'000;
   totals.bound_ns = 1280;
   plan.cuts = {{PlanCutKind::kInjection, {0}, 1280, 1'000'000'000}};
   return plan;

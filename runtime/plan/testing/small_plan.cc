@@ -6,6 +6,8 @@
 namespace reshard::testing {
 namespace {
 
+constexpr int64_t kRoundNs = 20'000;
+
 NamePattern Plain(const std::string& name) { return {{name}, {}}; }
 
 PlanFamily MakeFamily(PlanSide side, NamePattern name, const std::vector<int64_t>& shape,
@@ -176,7 +178,7 @@ Plan ToyPlan() {
                              .messages = 8,
                              .max_staging_bytes = 1024,
                              .rounds = 2,
-                             .predicted_ns = 128,
+                             .predicted_ns = 128 + 2 * kRoundNs,
                              .bound_ns = 128};
   return b.Finish(totals, {{PlanCutKind::kInjection, {0}, 256, 2'000'000'000},
                            {PlanCutKind::kIngress, {1}, 128, 2'000'000'000},
@@ -210,7 +212,7 @@ Plan ReplicatedPlan() {
                              .messages = 16,
                              .max_staging_bytes = 3072,
                              .rounds = 6,
-                             .predicted_ns = 6144,
+                             .predicted_ns = 6144 + 6 * kRoundNs,
                              .bound_ns = 2048};
   return b.Finish(totals, {{PlanCutKind::kIngress, {1}, 4096, 2'000'000'000},
                            {PlanCutKind::kInjection, {0}, 4096, 2'000'000'000}});
@@ -267,7 +269,7 @@ Plan ExpertPlan() {
                              .messages = 6,
                              .max_staging_bytes = 1024,
                              .rounds = 2,
-                             .predicted_ns = 640,
+                             .predicted_ns = 640 + 2 * kRoundNs,
                              .bound_ns = 384};
   return b.Finish(totals, {{PlanCutKind::kIngress, {1}, 768, 2'000'000'000},
                            {PlanCutKind::kInjection, {0}, 768, 2'000'000'000}});
@@ -306,7 +308,7 @@ Plan ColocatedPlan() {
                              .messages = 4,
                              .max_staging_bytes = 2048,
                              .rounds = 1,
-                             .predicted_ns = 256,
+                             .predicted_ns = 256 + 1 * kRoundNs,
                              .bound_ns = 128};
   return b.Finish(totals, {{PlanCutKind::kIngress, {0}, 256, 2'000'000'000},
                            {PlanCutKind::kIngress, {1}, 256, 2'000'000'000},
@@ -319,7 +321,7 @@ Plan BinaryPlan() {
   plan.trees[0].kind = PlanTreeKind::kBinary;
   // Rank 2 sends each slice to 5 and to 6, one round after it came.
   plan.header.totals.rounds = 5;
-  plan.header.totals.predicted_ns = 1024 + 4 * 2048;
+  plan.header.totals.predicted_ns = 1024 + 4 * 2048 + 5 * kRoundNs;
   return plan;
 }
 
@@ -352,7 +354,7 @@ Plan CarriedPlan() {
                              .messages = 12,
                              .max_staging_bytes = 3072,
                              .rounds = 6,
-                             .predicted_ns = 1024 + 4 * 2048,
+                             .predicted_ns = 1024 + 4 * 2048 + 6 * kRoundNs,
                              .bound_ns = 2048};
   return b.Finish(totals, {{PlanCutKind::kIngress, {1}, 4096, 2'000'000'000},
                            {PlanCutKind::kInjection, {0}, 4096, 2'000'000'000}});

@@ -2,7 +2,7 @@
 //
 // No code of the compiler and none of runtime/plan takes part: every index, slot size and total is
 // written down, so that a test which compares with them compares with an independent answer. All
-// NICs carry 1 GB/s, so that a byte costs a nanosecond.
+// NICs carry 1 GB/s, so that a byte costs a nanosecond; a round costs 20 us more.
 #ifndef RESHARD_RUNTIME_PLAN_TESTING_SMALL_PLAN_H_
 #define RESHARD_RUNTIME_PLAN_TESTING_SMALL_PLAN_H_
 
