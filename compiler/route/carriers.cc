@@ -62,7 +62,7 @@ class CarrierFinder {
                             std::vector<ClassRange> ranges);
   void TakeFromLocal();
   bool Needs(DomainId domain, ClassId cls) const {
-    const RanksByDomain& needers = (*in_.facts)[in_.transfers->classes[cls].needers].all;
+    const RanksByDomain& needers = (*in_.facts)[in_.transfers->classes[cls].needers].by_domain;
     return needers.Find(domain) != needers.domains.size();
   }
   DomainId DomainOf(Rank rank) const {
@@ -114,7 +114,7 @@ void CarrierFinder::FindOutlets(RankSetId holders, Supply* supply) {
   std::sort(supply->own.begin(), supply->own.end());
   supply->own.erase(std::unique(supply->own.begin(), supply->own.end()), supply->own.end());
   if (!pool_ && !supply->own.empty()) return;
-  for (const DomainId domain : facts.active.domains) {
+  for (const DomainId domain : facts.by_domain.domains) {
     for (const Rank rank : in_.topology->domains[domain].ranks) {
       const OutletId outlet = in_.ports->outlet_of_rank(rank);
       if (outlet == kNone) continue;

@@ -44,8 +44,7 @@ class DemandFinder {
   Demands& out_;
   std::map<std::vector<DomainId>, DomainSetId> ids_;
   std::map<RankSetId, DomainSetId> whole_set_;           // of needers without a holder near them
-  // Classes that cannot be sent, by their holders and whether these are excluded.
-  std::map<std::pair<RankSetId, bool>, std::vector<ClassId>> stuck_;
+  std::map<RankSetId, std::vector<ClassId>> stuck_;  // classes that cannot be sent, by their holders
 };
 
 Diagnostic& DemandFinder::Error(DiagnosticCode code, ClassId cls, std::string text) {
@@ -84,7 +83,7 @@ void DemandFinder::CheckPlaces() {
 // By a NIC of its own, or by that of another rank of the domain.
 bool DemandFinder::CanSend(const RankSetFacts& holders) const {
   if (!holders.networked.empty()) return true;
-  for (const DomainId domain : holders.active.domains) {
+  for (const DomainId domain : holders.by_domain.domains) {
     const RankList& ranks = topology_.domains[domain].ranks;
     const auto has_nic = [&](Rank rank) { return ports_.outlet_of_rank(rank) != kNone; };
     if (std::any_of(ranks.begin(), ranks.end(), has_nic)) return true;
@@ -95,16 +94,14 @@ bool DemandFinder::CanSend(const RankSetFacts& holders) const {
 bool DemandFinder::CheckSenders(ClassId cls, bool over_network) {
   const TransferClass& facts = transfers_.classes[cls];
   const RankSetFacts& holders = facts_[facts.holders];
-  const bool excluded = holders.active.ranks.empty();
-  if (!excluded && !(over_network && !CanSend(holders))) return true;
-  stuck_[{facts.holders, excluded}].push_back(cls);
+  if (!over_network || CanSend(holders)) return true;
+  stuck_[facts.holders].push_back(cls);
   return false;
 }
 
 // One error for all that the same ranks alone hold and cannot send.
 void DemandFinder::ReportStuck() {
-  for (const auto& [where, classes] : stuck_) {
-    const auto& [holders, excluded] = where;
+  for (const auto& [holders, classes] : stuck_) {
     RankList needers;
     for (const ClassId cls : classes) {
       needers = Union(needers, transfers_.rank_sets[transfers_.classes[cls].needers]);
@@ -112,18 +109,14 @@ void DemandFinder::ReportStuck() {
     const std::string what = "bytes of " + DescribeTensors(table_, transfers_, classes) + " for " +
                              NameRanks(needers) + " are only on " +
                              NameRanks(transfers_.rank_sets[holders]);
-    if (excluded) {
-      Error(DiagnosticCode::kOnlyCopyExcluded, classes[0], what + ", all excluded in the topology");
-    } else {
-      Error(DiagnosticCode::kNoNic, classes[0], what + ", in domains without a NIC to send them");
-    }
+    Error(DiagnosticCode::kNoNic, classes[0], what + ", in domains without a NIC to send them");
   }
 }
 
 void DemandFinder::AddClass(ClassId cls) {
   const TransferClass& facts = transfers_.classes[cls];
-  const RanksByDomain& needers = facts_[facts.needers].all;
-  const RanksByDomain& holders = facts_[facts.holders].active;
+  const RanksByDomain& needers = facts_[facts.needers].by_domain;
+  const RanksByDomain& holders = facts_[facts.holders].by_domain;
   std::vector<DomainId> shared;
   std::set_intersection(needers.domains.begin(), needers.domains.end(), holders.domains.begin(),
                         holders.domains.end(), std::back_inserter(shared));

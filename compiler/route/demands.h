@@ -27,7 +27,7 @@ struct Demands {
   std::vector<LocalDemand> local;    // by (class, domain)
 };
 
-// Reports no-place, no-nic (nobody can send a class) and only-copy-excluded.
+// Reports no-place and no-nic (nobody can send a class).
 [[nodiscard]] bool FindDemands(const LogicalTable& table, const TransferSet& transfers,
                                const Topology& topology, const Ports& ports,
                                RankSetFactsTable* facts, Diagnostics* diags, Demands* out);

@@ -82,8 +82,8 @@ void DomainCutFinder::Collect() {
     bytes_of_sets[{cls.holders, cls.needers}] += cls.bytes;
   }
   for (const auto& [sets, bytes] : bytes_of_sets) {
-    const DomainList& holders = facts_[sets.first].all.domains;
-    const DomainList& needers = facts_[sets.second].all.domains;
+    const DomainList& holders = facts_[sets.first].by_domain.domains;
+    const DomainList& needers = facts_[sets.second].by_domain.domains;
     const DomainList remote = Minus(needers, holders);
     for (const DomainId domain : remote) ingress_[domain] += bytes;
     if (!remote.empty()) crossing_[{holders, needers}] += bytes;

@@ -95,7 +95,7 @@ const FabricCutFinder::PoolList& FabricCutFinder::PoolsOf(RankSetId set) {
   const auto [entry, is_new] = pools_of_set_.try_emplace(set);
   if (!is_new) return entry->second;
   PoolList& pools = entry->second;
-  for (const DomainId domain : facts_[set].all.domains) pools.push_back(pool_of_domain_[domain]);
+  for (const DomainId domain : facts_[set].by_domain.domains) pools.push_back(pool_of_domain_[domain]);
   std::sort(pools.begin(), pools.end());
   pools.erase(std::unique(pools.begin(), pools.end()), pools.end());
   return pools;
@@ -163,8 +163,8 @@ void FabricCutFinder::AddCopies() {
   int64_t bytes = 0;
   std::vector<bool> used(in_.topology->domains.size(), false);
   for (const auto& [sets, of_sets] : bytes_of_sets_) {
-    const std::vector<DomainId>& holders = facts_[sets.first].all.domains;
-    const std::vector<DomainId>& needers = facts_[sets.second].all.domains;
+    const std::vector<DomainId>& holders = facts_[sets.first].by_domain.domains;
+    const std::vector<DomainId>& needers = facts_[sets.second].by_domain.domains;
     for (const DomainId domain : holders) used[domain] = true;
     for (const DomainId domain : needers) {
       used[domain] = true;

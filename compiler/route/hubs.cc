@@ -104,7 +104,7 @@ bool HubDealer::Concerns(const DraftStream& stream, DomainId domain) const {
     if (std::pair(cls.holders, cls.needers) == last) continue;
     last = {cls.holders, cls.needers};
     for (const RankSetId set : {cls.holders, cls.needers}) {
-      const RanksByDomain& ranks = (*in_.facts)[set].all;
+      const RanksByDomain& ranks = (*in_.facts)[set].by_domain;
       if (ranks.Find(domain) != ranks.domains.size()) return true;
     }
   }

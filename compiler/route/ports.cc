@@ -34,7 +34,7 @@ Ports::Ports(const Topology& topology) {
     const RankSite& facts = topology.sites[site];
     site_of_rank_[facts.rank] = site;
     domain_of_site_.push_back(facts.domain);
-    if (facts.nics.empty() || facts.excluded) {
+    if (facts.nics.empty()) {
       outlet_of_site_.push_back(kNone);
       continue;
     }

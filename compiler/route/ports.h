@@ -47,7 +47,7 @@ class Ports {
   bool SameDomain(Rank a, Rank b) const {
     return domain_of_site_[site(a)] == domain_of_site_[site(b)];
   }
-  // kNone when the rank has no NIC or is excluded.
+  // kNone when the rank has no NIC.
   OutletId outlet_of_site(SiteId site) const { return outlet_of_site_[site]; }
   OutletId outlet_of_rank(Rank rank) const {
     const SiteId at = site(rank);

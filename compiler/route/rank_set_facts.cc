@@ -32,7 +32,7 @@ RanksByDomain GroupByDomain(const Topology& topology, const Ports& ports, const 
 const RankSetFacts& RankSetFactsTable::operator[](RankSetId id) {
   if (facts_[id] != nullptr) return *facts_[id];
   auto facts = std::make_unique<RankSetFacts>();
-  RankList placed, active;
+  RankList placed;
   for (const Rank rank : (*sets_)[id]) {
     const SiteId site = ports_->site(rank);
     if (site == kNone) {
@@ -40,11 +40,9 @@ const RankSetFacts& RankSetFactsTable::operator[](RankSetId id) {
       continue;
     }
     placed.push_back(rank);
-    if (!topology_->sites[site].excluded) active.push_back(rank);
     if (ports_->outlet_of_site(site) != kNone) facts->networked.push_back(rank);
   }
-  facts->all = GroupByDomain(*topology_, *ports_, placed);
-  facts->active = GroupByDomain(*topology_, *ports_, active);
+  facts->by_domain = GroupByDomain(*topology_, *ports_, placed);
   facts_[id] = std::move(facts);
   return *facts_[id];
 }

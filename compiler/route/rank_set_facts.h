@@ -27,9 +27,8 @@ RanksByDomain GroupByDomain(const Topology& topology, const Ports& ports, const 
 
 struct RankSetFacts {
   RankList unplaced;  // ranks that the topology does not know; the rest describes the others
-  RanksByDomain all;
-  RanksByDomain active;  // without excluded ranks
-  RankList networked;    // active and with a NIC
+  RanksByDomain by_domain;
+  RankList networked;  // with a NIC
 };
 
 // Computes the facts of a set when they are first asked for.

@@ -86,7 +86,7 @@ struct RouteOptions {
 };
 
 // Errors: no-place (a rank of a layout that the topology does not place), no-nic (a domain that
-// needs network bytes has none), only-copy-excluded.
+// needs network bytes has none).
 [[nodiscard]] bool BuildRouting(const LogicalTable& table, const TransferSet& transfers,
                                 const Topology& topology, const RouteOptions& options,
                                 Diagnostics* diags, Routing* out);

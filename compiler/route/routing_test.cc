@@ -262,20 +262,6 @@ TEST_CASE("chains of different streams do not repeat an edge") {
   for (const auto& [edge, count] : edges) CHECK(count == 1);
 }
 
-TEST_CASE("excluded ranks send and land nothing") {
-  Job job;
-  job.AddDomain(2, kRate);
-  job.AddDomain(2, kRate);
-  job.AddClass({0, 1}, {2, 3}, {1 << 20});
-  job.site(0).excluded = true;
-  job.site(3).excluded = true;
-  const Routing routing = Route(job);
-  CHECK(routing.loads[0].send_bytes == 0);
-  CHECK(routing.loads[1].send_bytes == 1 << 20);
-  CHECK(routing.loads[2].receive_bytes == 1 << 20);
-  CHECK(routing.loads[3].receive_bytes == 0);
-}
-
 int64_t HandedOver(const Job& job, const Routing& routing) {
   const Ports ports(job.topology);
   int64_t bytes = 0;
@@ -321,19 +307,19 @@ TEST_CASE("holders whose NICs suffice hand nothing over, pooled or not") {
   CHECK(HandedOver(job, Pooled(job)) == 0);
 }
 
-TEST_CASE("a holder without a NIC uses those around it, excluded ones apart") {
+TEST_CASE("a holder without a NIC uses those around it") {
   Job job;
   job.AddDomain(4, kRate);
   job.AddDomain(1, 4 * kRate);
   const int64_t bytes = int64_t{64} << 20;
   job.AddClass({0}, {4}, {bytes});
   job.site(0).nics.clear();
-  job.site(3).excluded = true;
+  RemoveRanks({3}, &job.topology);
   const Routing routing = Route(job);
   CHECK(HandedOver(job, routing) == bytes);
   CHECK(routing.loads[1].send_bytes + routing.loads[2].send_bytes == bytes);
   CHECK(routing.loads[3].send_bytes == 0);
-  job.site(1).excluded = job.site(2).excluded = true;
+  RemoveRanks({1, 2}, &job.topology);
   std::string text;
   CHECK(CodeOf(job, &text) == DiagnosticCode::kNoNic);
 }
@@ -359,7 +345,7 @@ TEST_CASE("a carrier lands what its own domain needs") {
   CHECK(delivered == std::map<DomainId, int64_t>{{0, bytes}, {1, bytes}});
 }
 
-TEST_CASE("ranks that hold and need nothing land what keeps their neighbours' NICs busy, excluded ones apart") {
+TEST_CASE("ranks that hold and need nothing land what keeps their neighbours' NICs busy") {
   Job job;
   job.AddDomain(1, 8 * kRate);
   job.AddDomain(8, kRate);
@@ -370,8 +356,7 @@ TEST_CASE("ranks that hold and need nothing land what keeps their neighbours' NI
     return static_cast<double>(Route(job).loads[nic].receive_bytes) / static_cast<double>(bytes);
   };
   for (NicId nic = 1; nic < 9; ++nic) CHECK(received(nic) == doctest::Approx(1. / 8).epsilon(0.02));
-  job.site(2).excluded = true;
-  std::erase(job.topology.domains[1].nics, NicId{2});  // as BuildTopology does
+  RemoveRanks({2}, &job.topology);
   CHECK(received(2) == 0);
   CHECK(received(3) == doctest::Approx(1. / 7).epsilon(0.02));
   job.topology.nics[0].bytes_per_s = kRate;  // the source alone takes as long as the needer's NIC
@@ -420,13 +405,6 @@ TEST_CASE("each domain lands by its own NICs, whatever place the fast ones have 
 
 TEST_CASE("errors name the tensor and the ranks") {
   std::string text;
-  {
-    Job job = Toy();
-    job.site(1).excluded = true;
-    CHECK(CodeOf(job, &text) == DiagnosticCode::kOnlyCopyExcluded);
-    CHECK(text.find("'t.{4..7}'") != std::string::npos);
-    CHECK(text.find("only on rank 1,") != std::string::npos);
-  }
   {
     Job job = Toy();
     job.site(0).nics.clear();

@@ -246,7 +246,7 @@ void HandOver(const TreeInputs& in, const DraftStream& draft, std::map<Rank, int
               RoutedStream* stream) {
   const DomainId domain = in.topology->sites[in.ports->site(draft.carrier)].domain;
   for (const HolderRun& run : HolderRuns(*in.transfers, draft)) {
-    const RanksByDomain& holders = (*in.facts)[run.holders].active;
+    const RanksByDomain& holders = (*in.facts)[run.holders].by_domain;
     const RankList near = holders.RanksOf(holders.Find(domain));
     for (RoutedTree& tree : stream->trees) {
       Rank source = near[0];

@@ -129,7 +129,7 @@ RankList StreamBuilder::LandersOf(DomainId domain, Width width) const {
 RankList StreamBuilder::UsableLanders(ClassId cls, DomainId domain) {
   const RankSetFacts& needers = (*in_.facts)[in_.transfers->classes[cls].needers];
   RankList usable;
-  for (const Rank rank : needers.all.RanksOf(needers.all.Find(domain))) {
+  for (const Rank rank : needers.by_domain.RanksOf(needers.by_domain.Find(domain))) {
     if (in_.ports->outlet_of_rank(rank) != kNone) usable.push_back(rank);
   }
   if (usable.empty()) usable = LandersOf(domain, Width::kParticipants);
@@ -144,7 +144,7 @@ bool StreamBuilder::ReportCutOff() {
     RankList ranks;
     for (const ClassId cls : classes) {
       const RankSetFacts& needers = (*in_.facts)[in_.transfers->classes[cls].needers];
-      ranks = Union(ranks, needers.all.RanksOf(needers.all.Find(domain)));
+      ranks = Union(ranks, needers.by_domain.RanksOf(needers.by_domain.Find(domain)));
     }
     diags_.Error(DiagnosticCode::kNoNic, Span{in_.topology->file, 0, 0},
                  "bytes of " + DescribeTensors(table_, *in_.transfers, classes) + " for " +
@@ -220,8 +220,8 @@ void StreamBuilder::AddNetworkGroups() {
 // A needer that is itself a holder lands its own bytes.
 RankList StreamBuilder::LocalLanders(const LocalDemand& demand) {
   const TransferClass& cls = in_.transfers->classes[demand.cls];
-  const RanksByDomain& holders = (*in_.facts)[cls.holders].active;
-  const RanksByDomain& needers = (*in_.facts)[cls.needers].all;
+  const RanksByDomain& holders = (*in_.facts)[cls.holders].by_domain;
+  const RanksByDomain& needers = (*in_.facts)[cls.needers].by_domain;
   const RankList near = holders.RanksOf(holders.Find(demand.domain));
   const RankList both = Intersection(near, needers.RanksOf(needers.Find(demand.domain)));
   return both.empty() ? near : both;

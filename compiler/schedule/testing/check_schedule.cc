@@ -40,9 +40,6 @@ struct Checker {
   DomainId DomainOf(Rank rank) const {
     return job.topology.sites[job.topology.site_index.at(rank)].domain;
   }
-  bool Excluded(Rank rank) const {
-    return job.topology.sites[job.topology.site_index.at(rank)].excluded;
-  }
   bool HasNic(Rank rank) const {
     return !job.topology.sites[job.topology.site_index.at(rank)].nics.empty();
   }
@@ -164,7 +161,6 @@ struct Checker {
       std::set<DomainId> domains;
       for (uint32_t p = 0; p < tree.member_count; ++p) {
         domains.insert(DomainOf(Member(tree, p)));
-        Require(!Excluded(Member(tree, p)), "an excluded rank lands");
         Require(StreamOf(tree).local || HasNic(Member(tree, p)), "a rank without a NIC lands");
       }
       Require(tree.member_count > 0 && domains.size() == tree.member_count, "tree-shape");
@@ -177,7 +173,7 @@ struct Checker {
         const uint32_t cls = schedule.pieces[stream.first_piece + i].cls;
         bool near = false;
         for (const Rank rank : job.transfers.rank_sets[job.transfers.classes[cls].holders]) {
-          near = near || (!Excluded(rank) && domains.count(DomainOf(rank)) != 0);
+          near = near || domains.count(DomainOf(rank)) != 0;
         }
         Require(near == stream.local, "a class with a near holder takes the network");
       }
@@ -199,7 +195,6 @@ struct Checker {
       const bool same_domain = DomainOf(inject.source) == DomainOf(Member(tree, 0));
       Require(!same_domain || StreamOf(tree).local || tree.member_count > 1, "locality: hand-over");
       Require(same_domain || HasNic(inject.source), "a source without a NIC");
-      Require(!Excluded(inject.source), "an excluded rank sends");
     }
     for (size_t t = 0; t < covered.size(); ++t) {
       Require(CoversOnce(covered[t], StreamOf(schedule.trees[t]).bytes), "slice-coverage");
