@@ -85,7 +85,8 @@ Plan GatheredPlan() {
   totals.messages = kSenders;
   totals.max_staging_bytes = kRecvSlots * 512;
   totals.rounds = 2;
-  totals.predicted_ns = totals.bound_ns = bytes;
+  totals.predicted_ns = bytes + 2 * 20'000;
+  totals.bound_ns = bytes;
   plan.cuts = {{PlanCutKind::kIngress, {kSenders}, bytes, 1'000'000'000}};
   return plan;
 }
