@@ -67,6 +67,24 @@ uint32_t MostPeers(const Routing& routing) {
   return most;
 }
 
+// Has any source bytes of several streams for one lander? It has one message for it in a round, so
+// that they take turns.
+bool StreamsShareMessages(const Routing& routing) {
+  std::vector<std::pair<Rank, Rank>> pairs;
+  for (const RoutedStream& stream : routing.streams) {
+    if (stream.local) continue;
+    for (const RoutedTree& tree : stream.trees) {
+      std::vector<Rank> sources;
+      for (const SourceRange& source : tree.sources) sources.push_back(source.source);
+      std::sort(sources.begin(), sources.end());
+      sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+      for (const Rank source : sources) pairs.emplace_back(source, tree.landers[0]);
+    }
+  }
+  std::sort(pairs.begin(), pairs.end());
+  return std::adjacent_find(pairs.begin(), pairs.end()) != pairs.end();
+}
+
 int64_t BusiestPortNs(const Topology& topology, const Routing& routing, bool sending_only) {
   int64_t most_ps = 0;
   for (const PortLoad& load : routing.loads) {
@@ -189,6 +207,7 @@ class CandidateSearch {
       TryHubs(CandidateKind::kHubs);
       TryHubs(CandidateKind::kRelays);
       TrySmallSlices();
+      TryMerged();
     }
     tried_[best_].kept = true;
     return std::move(tried_);
@@ -290,6 +309,13 @@ class CandidateSearch {
     Routing routing;
     if (!Route(options, &routing)) return;
     Judge(CandidateKind::kDirect, in_.options, MergeDirect(*in_.topology, routing));
+  }
+
+  // Streams that are sent to all of their landers, and several of which one source sends to one lander.
+  void TryMerged() {
+    if (IsDone() || best().depth > 1 || best().kind == CandidateKind::kDirect) return;
+    if (best().injects > kMostDirect || !StreamsShareMessages(routing_)) return;
+    Judge(CandidateKind::kDirect, in_.options, MergeDirect(*in_.topology, routing_));
   }
 
   void TrySlowApart() {

@@ -136,6 +136,26 @@ TEST_CASE("what a round's cost decides is sent directly, in one round") {
   }
 }
 
+TEST_CASE("streams of one source and lander become one where nothing is passed on") {
+  // A fast source, and domains of one and of three NICs: each of these has a stream of its own, that also
+  // lands in the other domain.
+  constexpr int64_t kRate = 1'000'000'000;
+  Job job;
+  job.AddDomain(1, 8 * kRate);
+  job.AddDomain(1, 4 * kRate);
+  job.AddDomain(3, kRate);
+  job.AddClass({0}, {1, 2}, {int64_t{30'000'000'000}});
+  const Found found = Find(job, {Strategy::kChains, 2});
+  REQUIRE(found.tried.size() >= 2);
+  CHECK(found.tried[0].depth == 1);
+  const Candidate& merged = found.tried.back();
+  CHECK(merged.kind == CandidateKind::kDirect);
+  CHECK(merged.kept);
+  CHECK(merged.simulated_ns < merged.bound_ns + merged.bound_ns / 20);
+  CHECK(found.tried[0].simulated_ns > merged.simulated_ns + merged.simulated_ns / 3);
+  CHECK(testing::CheckSchedule(job, {}, found.schedule) == "");
+}
+
 // One rank holds everything: its own NIC takes as many times the bound as its domain has NICs.
 TEST_CASE("all NICs of the sources' domains send where the holders' own are too few") {
   for (const bool colocated : {false, true}) {

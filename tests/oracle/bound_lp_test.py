@@ -320,6 +320,9 @@ class BoundLpTest(unittest.TestCase):
     def test_all_nics_of_the_needer_s_domain_receive(self):
         self.reaches(Job([[8], [1] * 8], [(8 * 10**8, [0], [1])], scaleup=10**6))
 
+    def test_streams_of_one_source_and_receiver_are_no_obstacle_to_each_other(self):
+        self.reaches(Job([[8], [4], [1] * 3], [(3 * 10**9, [0], [1, 2])], scaleup=10**6))
+
     def test_random_domains_receive_over_all_of_their_nics(self):
         worst = (0, None)
         for seed in range(40):
@@ -329,7 +332,7 @@ class BoundLpTest(unittest.TestCase):
                 best = shortest_time(job)
                 # No NIC has more to carry than it must; waits for each other are another matter.
                 self.assertLess(printed["busiest_ns"] / 1e9, best * 1.01)
-                self.assertLess(simulated, best * 1.8)
+                self.assertLess(simulated, best * 1.6)
                 worst = max(worst, (simulated / best, seed))
         print("simulated / best: at most %.3f, with seed %d" % worst)
 
