@@ -229,6 +229,36 @@ TEST_CASE("alternatives are the holders and the ranks of each domain on the way,
   CHECK(landers[1].use.nic == plan.nics[plan.sites[5].nics.at(0)].name);
 }
 
+TEST_CASE("bytes that stay in a domain are copied from a holder there, or held by the rank itself") {
+  const Plan plan = testing::ColocatedPlan();
+  const WhyFlows why(plan);
+  const auto local = [&](PlanSide side, Rank rank, const std::string& param, int64_t row) {
+    std::vector<Flow> flows = Explain(plan, side, rank, param, {{row, 0}});
+    std::erase_if(flows, [](const Flow& flow) { return !flow.local; });
+    REQUIRE(flows.size() == 1);
+    return flows[0];
+  };
+  // Row 1 lies on rank 1. Rank 0 needs it too, and has it from there.
+  const Flow neighbour = local(PlanSide::kDestination, 0, "w.full", 1);
+  CHECK(Copying(neighbour) == RankList{0});
+  const std::vector<Hop> hops = why.Hops(neighbour);
+  REQUIRE(hops.size() == 1);
+  CHECK(hops[0].rank == 1);
+  CHECK(hops[0].role == PathRole::kHands);
+  CHECK(hops[0].domain == "node0");
+  REQUIRE(hops[0].alternatives.size() == 1);
+  CHECK(hops[0].alternatives[0].rank == 1);
+  CHECK(hops[0].alternatives[0].chosen);
+  const Flow own = local(PlanSide::kDestination, 1, "w.full", 1);
+  CHECK(Copying(own).empty());
+  CHECK(why.Hops(own).empty());
+  // The same from the side of the holder, which needs it as its neighbour does.
+  const Flow source = local(PlanSide::kSource, 1, "w.shard", 0);
+  CHECK(source.destinations == RankList{0, 1});
+  CHECK(Copying(source) == RankList{0});
+  CHECK(why.Hops(source).size() == 1);
+}
+
 TEST_CASE("messages add up to the plan's network bytes") {
   for (const testing::NamedPlan& named : testing::SmallPlans()) {
     CAPTURE(named.name);

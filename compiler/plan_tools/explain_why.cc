@@ -38,6 +38,12 @@ std::string_view PathRoleMeaning(PathRole role) {
   return "";
 }
 
+RankList Copying(const Flow& flow) {
+  RankList others = flow.destinations;
+  std::erase(others, flow.path.back());
+  return others;
+}
+
 WhyFlows::WhyFlows(const Plan& plan)
     : plan_(plan), loads_(ComputeLoads(plan)), sites_of_domain_(plan.domains.size()) {
   for (uint32_t s = 0; s < plan.sites.size(); ++s) {
@@ -107,25 +113,34 @@ std::vector<uint32_t> WhyFlows::RelaySites(const Flow& flow) const {
   return sites;
 }
 
-std::vector<Hop> WhyFlows::Hops(const Flow& flow) const {
-  std::vector<Hop> hops;
-  if (flow.local) return hops;
+Hop WhyFlows::HopAt(const Flow& flow, uint32_t site) const {
+  const Rank rank = plan_.sites[site].rank;
+  const uint32_t domain = plan_.sites[site].domain;
   const PlanTree& tree = plan_.trees[flow.tree];
   const auto members = plan_.tree_members.begin() + tree.first_member;
+  std::vector<uint32_t> others = sites_of_domain_[domain];
+  Hop hop;
+  hop.rank = rank;
+  hop.domain = plan_.domains[domain].name;
+  hop.position =
+      static_cast<uint32_t>(std::find(members, members + tree.member_count, rank) - members);
+  hop.role = flow.local ? PathRole::kHands : RoleOf(flow, domain);
+  hop.domain_use = UseOf(others);
+  if (hop.role == PathRole::kRelays) others = RelaySites(flow);
+  if (hop.role == PathRole::kHands) {
+    const RankList& holders = plan_.rank_sets[plan_.classes[flow.cls].holders];
+    std::erase_if(others, [&](uint32_t s) { return !Contains(holders, plan_.sites[s].rank); });
+  }
+  hop.alternatives = AlternativesOf(others, {rank});
+  return hop;
+}
+
+std::vector<Hop> WhyFlows::Hops(const Flow& flow) const {
+  std::vector<Hop> hops;
+  if (flow.local && Copying(flow).empty()) return hops;
   for (const Rank rank : flow.path) {
     const auto site = site_of_.find(rank);
-    if (site == site_of_.end()) continue;
-    const uint32_t domain = plan_.sites[site->second].domain;
-    Hop hop;
-    hop.rank = rank;
-    hop.domain = plan_.domains[domain].name;
-    hop.position =
-        static_cast<uint32_t>(std::find(members, members + tree.member_count, rank) - members);
-    hop.role = RoleOf(flow, domain);
-    hop.domain_use = UseOf(sites_of_domain_[domain]);
-    hop.alternatives = AlternativesOf(
-        hop.role == PathRole::kRelays ? RelaySites(flow) : sites_of_domain_[domain], {rank});
-    hops.push_back(std::move(hop));
+    if (site != site_of_.end()) hops.push_back(HopAt(flow, site->second));
   }
   return hops;
 }

@@ -46,9 +46,13 @@ struct Hop {
   uint32_t position = 0;  // in the tree
   PathRole role = PathRole::kLands;
   NetworkUse domain_use;
-  // The ranks of its domain; of a relay, all that might relay.
+  // The ranks of its domain: all, or those that hold the bytes where it hands them on inside. Of a
+  // relay, all that might relay.
   std::vector<Alternative> alternatives;
 };
+
+// The ranks that need the bytes of a flow and copy them from the last rank of its path.
+RankList Copying(const Flow& flow);
 
 class WhyFlows {
  public:
@@ -56,7 +60,8 @@ class WhyFlows {
 
   // The ranks that hold the flow's bytes; chosen: those that send them.
   std::vector<Alternative> Holders(const Flow& flow) const;
-  // The ranks of its path. None where nothing crosses the network.
+  // The ranks of its path. Where nothing crosses the network, the one that the others of its domain
+  // copy from; none where no other one needs the bytes.
   std::vector<Hop> Hops(const Flow& flow) const;
 
  private:
@@ -66,6 +71,7 @@ class WhyFlows {
   // Those with NICs in domains that neither hold nor need the flow's bytes.
   std::vector<uint32_t> RelaySites(const Flow& flow) const;
   PathRole RoleOf(const Flow& flow, uint32_t domain) const;
+  Hop HopAt(const Flow& flow, uint32_t site) const;
 
   const Plan& plan_;
   const PlanLoads loads_;

@@ -147,22 +147,43 @@ void PrintHops(const Plan& plan, const Flow& way, const std::vector<Hop>& hops,
   table.Print(style, out);
 }
 
-void PrintWhy(const Plan& plan, const WhyFlows& why, size_t index, const Flow& way,
-              const TextStyle& style, std::ostream& out) {
-  PrintTitle(style,
-             "why way " + std::to_string(index) + ": " + DescribeRanks(way.sources) + " > " +
-                 PathText(way.path),
-             out);
-  if (way.local) {
+// A way that crosses no network: the lander holds the bytes.
+void PrintWhyLocal(const WhyFlows& why, const std::string& title, const Flow& way,
+                   const TextStyle& style, std::ostream& out) {
+  const std::vector<Hop> hops = why.Hops(way);
+  const Rank holder = way.path.back();
+  if (hops.empty()) {
+    PrintTitle(style, title + std::to_string(holder), out);
     PrintLine(style, "the rank holds these bytes itself: nothing crosses the network", out);
     return;
   }
+  const RankList others = Copying(way);
+  PrintTitle(style,
+             title + std::to_string(holder) + " > " + DescribeRanks(others) + " inside " +
+                 hops.front().domain,
+             out);
+  PrintLine(style,
+            std::string(others.size() == 1 ? "rank " : "ranks ") + DescribeRanks(others) +
+                (others.size() == 1 ? " copies" : " copy") + " these bytes from rank " +
+                std::to_string(holder) + ", which holds them: nothing crosses the network",
+            out);
+  PrintAlternatives("ranks that hold these bytes", why.Holders(way), style, out);
+}
+
+void PrintWhy(const Plan& plan, const WhyFlows& why, size_t index, const Flow& way,
+              const TextStyle& style, std::ostream& out) {
+  const std::string title = "why way " + std::to_string(index) + ": ";
+  if (way.local) {
+    PrintWhyLocal(why, title, way, style, out);
+    return;
+  }
+  PrintTitle(style, title + DescribeRanks(way.sources) + " > " + PathText(way.path), out);
   const std::vector<Hop> hops = why.Hops(way);
   PrintHops(plan, way, hops, style, out);
   PrintAlternatives("ranks that hold these bytes", why.Holders(way), style, out);
   for (const Hop& hop : hops) {
-    const std::string title = "ranks that might stand in for " + std::to_string(hop.rank);
-    PrintAlternatives(title.c_str(), hop.alternatives, style, out);
+    const std::string stand_in = "ranks that might stand in for " + std::to_string(hop.rank);
+    PrintAlternatives(stand_in.c_str(), hop.alternatives, style, out);
   }
 }
 
