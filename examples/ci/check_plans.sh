@@ -5,9 +5,9 @@
 # Usage: check_plans.sh [OPTION...] FOLDER...
 #   FOLDER            has train.json, infer.json, topo.json and, once it is committed, plan.fb
 #   --base REVISION   compare with the plan.fb of this git revision; the plan.fb of the working
-#                     tree then has to be there and be what its layouts compile to, and folders
-#                     beside FOLDER whose plan only the revision has fail: what has been moved, as
-#                     git sees it, is compared with where it was
+#                     tree then has to be there and be what its layouts compile to, and each
+#                     plan.fb of the repository that only the revision has fails: what has been
+#                     moved, as git sees it, is compared with where it was
 #   --allow-removed   plans that only the revision has are named and do not fail
 #   --fail-if GATES   what must not change, as in `reshardc diff --fail-if`; without it any change
 #                     of a plan fails
@@ -26,7 +26,7 @@ usage() {
   exit 2
 }
 
-base= gates= reports= allow_removed=
+base="" gates="" reports="" allow_removed=""
 while [ $# -gt 0 ]; do
   case $1 in
     --base | --fail-if | --reports)
@@ -55,7 +55,9 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 worst=0
-parents= moved=
+# Repositories that have been looked at; folders in them that have been compared.
+: >"$work/roots"
+: >"$work/seen"
 
 run() {
   (
@@ -95,14 +97,29 @@ resolve_base() {
   return 1
 }
 
-# The folder beside $1 from which most of its layouts have been moved since $commit; or nothing.
+# Folder $1 of the repository at $2 as it is named from here, or from the root (":/") of that.
+shown() {
+  here=""
+  if [ "$2" = "$(git rev-parse --show-toplevel 2>/dev/null)" ]; then
+    here=$(git rev-parse --show-prefix)
+    case "$1/" in
+      "$here") echo . && return ;;
+      "$here"*) echo "${1#"$here"}" && return ;;
+    esac
+  fi
+  echo ":/${1#.}"
+}
+
+# The folder of the repository from which most layouts of folder $1 have been moved since $commit;
+# or nothing. "." is the root of the repository.
 moved_from() {
-  (cd "$1/.." && git -c core.quotePath=off diff --no-ext-diff --relative --name-status \
-    --find-renames --diff-filter=R "$commit" -- .) 2>"$work/log" >"$work/renames" || return 1
-  awk -F '\t' -v to="${1##*/}/" '
-    index($3, to) == 1 && split($2, old, "/") == 2 && old[2] ~ /^(train|infer|topo)\.json$/ {
-      ++count[old[1]]
-    }
+  (cd "$1" && git -c core.quotePath=off diff --no-ext-diff --no-relative --name-status \
+    --find-renames --diff-filter=R "$commit" -- ':(top,glob)**/train.json' \
+    ':(top,glob)**/infer.json' ':(top,glob)**/topo.json') 2>"$work/log" >"$work/renames" ||
+    return 1
+  to=$(cd "$1" && git rev-parse --show-prefix) awk -F '\t' '
+    function folder(path) { return match(path, /.*\//) ? substr(path, 1, RLENGTH) : "" }
+    folder($3) == ENVIRON["to"] { ++count[folder($2)] }
     END {
       for (name in count) {
         if (count[name] > most || (count[name] == most && name < from)) {
@@ -110,7 +127,7 @@ moved_from() {
           from = name
         }
       }
-      print from
+      if (most > 0) print from == "" ? "." : substr(from, 1, length(from) - 1)
     }' "$work/renames"
 }
 
@@ -124,45 +141,51 @@ committed_plan() {
     return 0
   fi
   resolve_base "$1" || return 2
-  listed=$(cd "$1" && git ls-tree --name-only "$commit" plan.fb 2>"$work/log") || return 2
-  old=./plan.fb
+  old=$(cd "$1" && git rev-parse --show-prefix)plan.fb
+  listed=$(cd "$1" && git ls-tree --full-tree --name-only "$commit" "$old" 2>"$work/log") ||
+    return 2
   if [ -z "$listed" ]; then
     from=$(moved_from "$1") || return 2
     is_plain "$from" || return 1
-    old=../$from/plan.fb
-    listed=$(cd "$1" && git ls-tree --name-only "$commit" "$old" 2>"$work/log") || return 2
+    old=${from#.}
+    old=${old:+$from/}plan.fb
+    listed=$(cd "$1" && git ls-tree --full-tree --name-only "$commit" "$old" 2>"$work/log") ||
+      return 2
     [ -n "$listed" ] || return 1
-    moved="$moved ${1%"${1##*/}"}$from"
-    echo "moved, compared with what was in ${1%"${1##*/}"}$from:"
+    root=$(cd "$1" && git rev-parse --show-toplevel)
+    printf '%s\n' "$root/$from" >>"$work/seen"
+    echo "moved, compared with what was in $(shown "$from" "$root"):"
     echo
   fi
   (cd "$1" && git show "$commit:$old") >"$work/old.fb" 2>"$work/log" || return 2
 }
 
-# Plans that the base revision has in folders of folder $1 and that are no longer there.
+# Plans that the base revision has in the repository at $1 and that are no longer there.
 check_removed() {
-  parent=$1
-  if ! resolve_base "$parent" ||
-    ! (cd "$parent" && git -c core.quotePath=off ls-tree -r --name-only "$commit" .) \
+  root=$1
+  if ! resolve_base "$root" ||
+    ! (cd "$root" && git -c core.quotePath=off ls-tree -r --name-only "$commit") \
       >"$work/listed" 2>"$work/log"; then
-    echo "### $parent"
+    echo "### $root"
     echo
     echo "**could not be judged**: which plans the base revision has"
     quote "$work/log"
     settle 2
     return
   fi
-  grep -E '^[^/]*/plan\.fb"?$' "$work/listed" >"$work/plans" || return 0
+  grep -E '(^|/)plan\.fb"?$' "$work/listed" >"$work/plans" || return 0
   while IFS= read -r plan; do
-    folder=${plan%/plan.fb*}
-    [ "$parent" = . ] || folder=$parent/$folder
+    [ ! -f "$root/$plan" ] || continue
+    case $plan in
+      plan.fb) folder=. ;;
+      *) folder=${plan%/plan.fb*} ;;
+    esac
     if ! is_plain "$folder"; then
       refuse_name
       continue
     fi
-    [ ! -f "$folder/plan.fb" ] || continue
-    case "$checked $moved " in *" $folder "*) continue ;; esac
-    echo "### $folder"
+    ! grep -Fxq -e "$root/$folder" "$work/seen" || continue
+    echo "### $(shown "$folder" "$root")"
     echo
     echo "**removed plan**: only the base revision has it"
     echo
@@ -249,27 +272,26 @@ check() {
   write_page "$folder" old.fb new.fb
 }
 
-checked=
 for folder in "$@"; do
-  folder=${folder%/}
   if ! is_plain "$folder"; then
     refuse_name
     continue
   fi
+  folder=${folder%/}
   echo "### $folder"
   echo
   check "$folder"
   echo
-  checked="$checked $folder"
-  case $folder in
-    . | .. | */. | */..) ;;
-    *) parents="$parents $(dirname "$folder")" ;;
-  esac
+  # Outside of a repository nothing has been compared, and check() has said so.
+  if [ -z "$base" ] || [ ! -d "$folder" ]; then continue; fi
+  root=$(cd "$folder" && git rev-parse --show-toplevel 2>/dev/null) || continue
+  prefix=$(cd "$folder" && git rev-parse --show-prefix)
+  prefix=${prefix%/}
+  printf '%s\n' "$root" >>"$work/roots"
+  printf '%s\n' "$root/${prefix:-.}" >>"$work/seen"
 done
-if [ -n "$base" ]; then
-  # shellcheck disable=SC2086  # plain names
-  for folder in $(printf '%s\n' $parents | sort -u); do
-    check_removed "$folder"
-  done
-fi
+sort -u "$work/roots" >"$work/repositories"
+while IFS= read -r root; do
+  check_removed "$root"
+done <"$work/repositories"
 exit $worst

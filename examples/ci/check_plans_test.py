@@ -20,7 +20,7 @@ class Job(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.root = folder.name
         self.toy = os.path.join(self.root, "plans", "toy")
-        os.makedirs(self.toy)
+        os.makedirs(self.toy, exist_ok=True)
         for name in ("train", "infer", "topo"):
             shutil.copy("examples/toy/%s.json" % name, self.toy)
         self.compile()
@@ -275,6 +275,69 @@ class AgainstARevisionTest(Job):
         self.assertEqual(1, status)
         self.assertIn("<code>FAILED</code>", text)
         self.assertIn("destination re-sharded", text)
+
+    def move(self, old, new):
+        os.makedirs(os.path.join(self.root, os.path.dirname(new)), exist_ok=True)
+        self.git("mv", old, new)
+        self.toy = os.path.join(self.root, new)
+
+    def test_a_folder_moved_to_another_parent_is_compared_with_where_it_was(self):
+        # Nothing that is given stands beside the folder that is gone.
+        self.move("plans/toy", "plans/a/ds")
+        shutil.copytree(self.toy, os.path.join(self.root, "plans", "b", "other"))
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "first")
+        for old, new in (("plans/a/ds", "plans/b/toy"), ("plans/b/toy", "toy"), ("toy", "plans/c/d/toy")):
+            with self.subTest(new):
+                self.move(old, new)
+                self.edit("infer.json", *(("S(1)", "S(0)") if new != "toy" else ("S(0)", "S(1)")))
+                self.compile(os.path.join("..", new))
+                for cwd, shown in (("", old), ("plans", old[6:] if old[:6] == "plans/" else ":/" + old)):
+                    for gates, expected in (("layouts", 1), ("coverage", 0)):
+                        status, text = self.run_script(
+                            "--base", "HEAD", "--fail-if", gates, os.path.relpath(new, cwd or "."), cwd=cwd)
+                        self.assertEqual(expected, status)
+                        self.assertIn("moved, compared with what was in %s:\n\n**different**" % shown, text)
+                        self.assertIn("destination re-sharded", text)
+                        self.assertNotIn("removed plan", text)
+                self.git("add", "-A")
+                self.git("commit", "-q", "-m", "moved")
+                self.assertEqual(0, self.run_script("--base", "HEAD", "--fail-if", "layouts", new)[0])
+
+    def test_a_plan_moved_from_the_root_of_the_repository_is_compared(self):
+        for name in ("train.json", "infer.json", "topo.json", "plan.fb"):
+            self.git("mv", "plans/toy/" + name, name)
+        self.git("commit", "-q", "-m", "root")
+        self.assertEqual(0, self.run_script("--base", "HEAD", ".")[0])
+        os.makedirs(self.toy, exist_ok=True)
+        for name in ("train.json", "infer.json", "topo.json", "plan.fb"):
+            self.git("mv", name, "plans/toy/" + name)
+        self.edit("infer.json", "S(1)", "S(0)")
+        self.compile()
+        status, text = self.run_script("--base", "HEAD", "--fail-if", "layouts", "plans/toy")
+        self.assertEqual(1, status)
+        self.assertIn("moved, compared with what was in .:\n\n**different**", text)
+
+    def test_a_plan_removed_elsewhere_in_the_repository_fails_unless_that_is_allowed(self):
+        for name in ("plans/a/ds", "far/away"):
+            shutil.copytree(self.toy, os.path.join(self.root, name))
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "more")
+        self.assertEqual(0, self.run_script("--base", "HEAD", "plans/toy")[0])
+        shutil.rmtree(os.path.join(self.root, "plans", "a"))
+        shutil.rmtree(os.path.join(self.root, "far"))
+        status, text = self.run_script("--base", "HEAD", "--fail-if", "coverage", "plans/toy")
+        self.assertEqual(1, status)
+        self.assertEqual(2, text.count("**removed plan**"))
+        self.assertIn("### plans/a/ds\n\n**removed plan**", text)
+        self.assertIn("### far/away\n\n**removed plan**", text)
+        self.assertEqual(0, self.run_script("--base", "HEAD", "--allow-removed", "plans/toy")[0])
+
+    def test_an_unusual_name_that_is_still_there_is_no_matter(self):
+        shutil.copytree(self.toy, os.path.join(self.root, "far", "a b"))
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "more")
+        self.assertEqual(0, self.run_script("--base", "HEAD", "plans/toy")[0])
 
     def test_a_folder_that_is_moved_and_written_anew_does_not_pass_unseen(self):
         self.git("mv", "plans/toy", "plans/moved")
