@@ -3,7 +3,8 @@
 # verifies it, compares it with the committed one, and prints what has changed as Markdown.
 #
 # Usage: check_plans.sh [OPTION...] FOLDER...
-#   FOLDER            has train.json, infer.json, topo.json and, once it is committed, plan.fb
+#   FOLDER            has train.json, infer.json, topo.json and, once it is committed, plan.fb;
+#                     links are refused, and what is no file in place of one
 #   --base REVISION   compare with the plan.fb of this git revision; the plan.fb of the working
 #                     tree then has to be there and be what its layouts compile to, and each
 #                     plan.fb of the repository that only the revision has fails: what has been
@@ -88,6 +89,25 @@ is_plain() {
   case $1 in
     *[!A-Za-z0-9._/-]* | -* | '') return 1 ;;
   esac
+}
+
+# Whether folder $1 and what is read in it are no links, which could lead to any file of this
+# machine for messages to quote, and nothing but files: a pipe would be waited for. Else "$work/log"
+# says what is.
+is_regular() {
+  path=$1
+  while [ -n "$path" ]; do
+    [ ! -L "$path" ] || { echo "$path is a link" >"$work/log" && return 1; }
+    case $path in
+      */*) path=${path%/*} ;;
+      *) path= ;;
+    esac
+  done
+  for path in train.json infer.json topo.json plan.fb; do
+    path=$1/$path
+    [ ! -L "$path" ] || { echo "$path is a link" >"$work/log" && return 1; }
+    [ ! -e "$path" ] || [ -f "$path" ] || { echo "$path is no file" >"$work/log" && return 1; }
+  done
 }
 
 # Sets $commit to the base revision in the repository around folder $1.
@@ -216,6 +236,12 @@ write_page() {
 check() {
   folder=$1
   status=0
+  if ! is_regular "$folder"; then
+    echo "**refused**: only folders and files are read"
+    quote "$work/log"
+    settle 2
+    return
+  fi
   run compile "$folder/train.json" "$folder/infer.json" "$folder/topo.json" -o "$work/new.fb" \
     >"$work/summary" 2>"$work/log" || status=$?
   if [ $status != 0 ]; then
@@ -277,7 +303,7 @@ for folder in "$@"; do
     refuse_name
     continue
   fi
-  folder=${folder%/}
+  folder=$(printf '%s' "$folder" | tr -s / | sed 's/\(.\)\/$/\1/')
   echo "### $folder"
   echo
   check "$folder"

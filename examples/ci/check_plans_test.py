@@ -143,6 +143,41 @@ class CheckPlansTest(Job):
             self.assertTrue(text.startswith("### a folder whose name has other characters"))
             self.assertNotIn(name, text)
 
+    def assert_refused(self, what, folder="plans/toy", **environment):
+        for arguments in ([], ["--reports", "pages"]):
+            status, text = self.run_script(*arguments, folder, TIME_LIMIT_S="10", **environment)
+            self.assertEqual((2, "### %s\n\n**refused**: only folders and files are read\n\n    %s\n\n\n" % (
+                re.sub("//+", "/", folder).rstrip("/"), what)), (status, text))
+            self.assertFalse(os.path.exists(os.path.join(self.root, "pages")))
+
+    def test_links_are_not_followed(self):
+        for name in ("train.json", "infer.json", "topo.json", "plan.fb"):
+            path = os.path.join(self.toy, name)
+            os.rename(path, path + ".kept")
+            for target in ("/proc/self/environ", "/dev/null", name + ".kept", "nowhere"):
+                os.symlink(target, path)
+                self.assert_refused("plans/toy/%s is a link" % name, SECRET_TOKEN="x")
+                os.remove(path)
+            os.rename(path + ".kept", path)
+        self.assertEqual(0, self.run_script("plans/toy")[0])
+        os.symlink("plans", os.path.join(self.root, "linked"))
+        os.symlink("toy", os.path.join(self.root, "plans", "linked"))
+        self.assert_refused("linked is a link", "linked/toy")
+        for folder in ("plans/linked", "plans/linked/", "plans/linked//", "plans/linked/."):
+            self.assert_refused("plans/linked is a link", folder)
+
+    def test_what_is_no_file_is_not_read(self):
+        for name in ("train.json", "infer.json", "topo.json", "plan.fb"):
+            path = os.path.join(self.toy, name)
+            os.rename(path, path + ".kept")
+            os.mkfifo(path)
+            self.assert_refused("plans/toy/%s is no file" % name)
+            os.remove(path)
+            os.mkdir(path)
+            self.assert_refused("plans/toy/%s is no file" % name)
+            os.rmdir(path)
+            os.rename(path + ".kept", path)
+
     def test_a_program_that_does_not_end_is_ended(self):
         slow = os.path.join(self.root, "slow")
         with open(slow, "w", encoding="utf-8") as stream:
