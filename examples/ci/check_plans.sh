@@ -12,7 +12,8 @@
 #   --allow-removed   plans that only the revision has are named and do not fail
 #   --fail-if GATES   what must not change, as in `reshardc diff --fail-if`; without it any change
 #                     of a plan fails
-#   --reports FOLDER  also write an HTML page of each plan there
+#   --reports FOLDER  also write an HTML page of each plan there: plans+deepseek.html of
+#                     plans/deepseek
 #
 # Environment: RESHARDC, the program (reshardc); TIME_LIMIT_S, of each of its runs (300);
 # MEMORY_LIMIT_KB, of each (8388608).
@@ -219,13 +220,14 @@ refuse_name() {
   settle 2
 }
 
-# The page of one plan or of two; the change of the plan has been judged before.
+# The page of one plan or of two; the change of the plan has been judged before. No folder has a
+# '+' in its name: no two have one page.
 write_page() {
   name=$1
   shift
   [ -n "$reports" ] || return 0
   mkdir -p "$reports"
-  page=$reports/$(printf '%s' "$name" | tr / -).html
+  page=$reports/$(printf '%s' "$name" | tr / +).html
   status=0
   (cd "$work" && run report "$@" -o page.html) >"$work/log" 2>&1 || status=$?
   [ ! -f "$work/page.html" ] || mv "$work/page.html" "$page"

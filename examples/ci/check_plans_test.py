@@ -96,7 +96,7 @@ class CheckPlansTest(Job):
         self.assertEqual(0, status)
         self.assertIn("**new plan**", text)
         self.assertIn("    network     256 B in 8 messages into 1 domain", text)
-        self.assertEqual(["plans-toy.html"], os.listdir(os.path.join(self.root, "pages")))
+        self.assertEqual(["plans+toy.html"], os.listdir(os.path.join(self.root, "pages")))
 
     def test_one_bad_plan_of_several_decides(self):
         other = os.path.join(self.root, "plans", "other")
@@ -116,8 +116,18 @@ class CheckPlansTest(Job):
         self.edit("infer.json", "S(1)", "S(0)")
         status, _ = self.run_script("--fail-if", "coverage", "--reports", "pages", "plans/toy")
         self.assertEqual(0, status)
-        with open(os.path.join(self.root, "pages", "plans-toy.html"), encoding="utf-8") as stream:
+        with open(os.path.join(self.root, "pages", "plans+toy.html"), encoding="utf-8") as stream:
             self.assertIn("The plans are different.", stream.read())
+
+    def test_each_plan_has_a_page_of_its_own(self):
+        folders = ["a/b/c", "a/b-c", "a-b/c", "a-b-c"]
+        for folder in folders:
+            shutil.copytree(self.toy, os.path.join(self.root, folder))
+        # Another name of the same folder is not another page.
+        status, _ = self.run_script("--reports", "pages", *folders, "a//b/c/")
+        self.assertEqual(0, status)
+        self.assertEqual(sorted(folder.replace("/", "+") + ".html" for folder in folders),
+                         sorted(os.listdir(os.path.join(self.root, "pages"))))
 
     def test_names_become_no_markdown(self):
         for name in ("train.json", "infer.json"):
