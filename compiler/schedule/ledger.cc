@@ -9,10 +9,10 @@
 
 namespace reshard {
 
-Ledger::Ledger(const Ports& ports, const std::vector<ScheduledTree>& trees, size_t site_count,
-               int64_t recv_bytes)
-    : ports_(ports), trees_(trees), recv_bytes_(recv_bytes), sends_(site_count) {
-  FindWatched(site_count);
+Ledger::Ledger(const Ports& ports, const std::vector<ScheduledTree>& trees,
+               const std::vector<int64_t>& recv_bytes)
+    : ports_(ports), trees_(trees), sends_(recv_bytes.size()) {
+  FindWatched(recv_bytes);
   FindEffects();
   FindSharedPairs();
   busy_.resize(horizon_);
@@ -23,7 +23,8 @@ Ledger::Ledger(const Ports& ports, const std::vector<ScheduledTree>& trees, size
   }
 }
 
-void Ledger::FindWatched(size_t site_count) {
+void Ledger::FindWatched(const std::vector<int64_t>& recv_bytes) {
+  const size_t site_count = recv_bytes.size();
   steady_ops_.assign(site_count, 0);
   std::vector<int64_t> steady_bytes(site_count, 0);
   std::vector<bool> sends(site_count, false);
@@ -49,7 +50,9 @@ void Ledger::FindWatched(size_t site_count) {
   uint32_t count = 0;
   for (SiteId site = 0; site < site_count; ++site) {
     const bool many_ops = steady_ops_[site] + (sends[site] ? 1 : 0) > kMaxOpsPerRound;
-    if (many_ops || steady_bytes[site] > recv_bytes_) watched_[site] = count++;
+    if (!many_ops && steady_bytes[site] <= recv_bytes[site]) continue;
+    watched_[site] = count++;
+    watched_bytes_.push_back(recv_bytes[site]);
   }
   loads_.resize(size_t{count} * horizon_);
 }
@@ -147,7 +150,7 @@ Ledger::BusyPairs& Ledger::BusyIn(uint32_t round) {
 bool Ledger::HasRoom(const Effect& effect, uint32_t head_ops, int64_t extent, uint32_t round) {
   const Load& load = At(effect.watched, round + effect.delay);
   if (load.ops + (effect.is_head ? head_ops : effect.messages) > kMaxOpsPerRound) return false;
-  return !effect.receives || load.bytes == 0 || load.bytes + extent <= recv_bytes_;
+  return !effect.receives || load.bytes == 0 || load.bytes + extent <= watched_bytes_[effect.watched];
 }
 
 // Have the ranks of a tree room for a slice, and no other message between the same two?

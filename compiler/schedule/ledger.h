@@ -19,9 +19,9 @@ namespace reshard {
 
 class Ledger {
  public:
-  // `recv_bytes`: what a rank may receive in a round.
-  Ledger(const Ports& ports, const std::vector<ScheduledTree>& trees, size_t site_count,
-         int64_t recv_bytes);
+  // `recv_bytes`: per site, what it may receive in a round.
+  Ledger(const Ports& ports, const std::vector<ScheduledTree>& trees,
+         const std::vector<int64_t>& recv_bytes);
 
   // May slice `slice` of tree `tree` start in `round`? Rounds only grow from call to call.
   bool Fits(uint32_t tree, const DraftSlice& slice, uint32_t round);
@@ -50,7 +50,7 @@ class Ledger {
     int64_t bytes = 0;
   };
 
-  void FindWatched(size_t site_count);
+  void FindWatched(const std::vector<int64_t>& recv_bytes);
   void FindEffects();
   void FindSharedPairs();
   static uint64_t PairKey(Rank source, Rank destination) {
@@ -71,7 +71,7 @@ class Ledger {
 
   const Ports& ports_;
   const std::vector<ScheduledTree>& trees_;
-  int64_t recv_bytes_;
+  std::vector<int64_t> watched_bytes_;        // per watched rank: what it may receive in a round
   uint32_t horizon_ = 2;                      // longest delay of an effect, and one
   std::vector<uint32_t> steady_ops_;          // per site: in every round, were all trees to run
   std::vector<uint32_t> watched_;             // per site: its number, or kNone

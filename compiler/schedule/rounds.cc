@@ -36,6 +36,13 @@ struct OpenTree {
   size_t next_bucket = 0;
   size_t slices_left = 0;
   int64_t slice_bytes = 0;  // of its first slice; the others are hardly larger
+  int64_t least_bytes = INT64_MAX;  // of its smallest slice
+};
+
+// What a port receives in a round.
+struct Received {
+  uint32_t round = 0;  // whose bytes these are; older ones are void
+  int64_t bytes = 0;
 };
 
 class OpenShop {
@@ -45,11 +52,12 @@ class OpenShop {
       : ports_(ports),
         limits_(limits),
         trees_(*trees),
-        ledger_(ports, *trees, topology.sites.size(), limits.recv_bytes),
+        ledger_(ports, *trees, limits.recv_bytes),
         sent_(ports.port_count(), 0),
         packed_(topology.sites.size(), 0),
         left_bytes_(ports.outlet_count(), 0),
-        left_ps_(ports.outlet_count(), 0) {}
+        left_ps_(ports.outlet_count(), 0),
+        received_(ports.port_count()) {}
 
   // Returns the number of rounds that slices start in.
   uint32_t Run();
@@ -62,6 +70,8 @@ class OpenShop {
   OutletId OutletOf(const ScheduledTree& tree, const SourceRun& portion) const {
     return tree.carried ? kNone : ports_.outlet_of_rank(portion.source);
   }
+  int64_t& ReceivedBy(PortId port);
+  bool HeadHasRoom(const ScheduledTree& tree, int64_t extent);
   bool Reserve(const Reservation& portion, uint32_t portions_before);
   int64_t LeftOf(const Bucket& bucket) const {
     return bucket.outlet == kNone ? 0 : left_ps_[bucket.outlet];
@@ -82,6 +92,7 @@ class OpenShop {
   std::vector<Reservation> reserved_;
   std::vector<int64_t> left_bytes_;  // per outlet, over all slices without a round
   std::vector<int64_t> left_ps_;
+  std::vector<Received> received_;   // per port, where nothing is passed on
 };
 
 void OpenShop::Open(uint32_t tree) {
@@ -93,6 +104,7 @@ void OpenShop::Open(uint32_t tree) {
   std::map<Rank, size_t> bucket_of;
   for (size_t s = facts.slices.size(); s-- > 0;) {
     const DraftSlice& slice = facts.slices[s];
+    open.least_bytes = std::min(open.least_bytes, slice.extent);
     const auto first = facts.portions.begin() + slice.first_portion;
     const auto largest = std::max_element(
         first, first + slice.portion_count,
@@ -180,6 +192,26 @@ bool OpenShop::ReserveAll(const ScheduledTree& tree, const DraftSlice& slice) {
   return true;
 }
 
+int64_t& OpenShop::ReceivedBy(PortId port) {
+  Received& received = received_[port];
+  if (received.round != round_) received = {round_, 0};
+  return received.bytes;
+}
+
+// Have the ports that receive a slice at the head room for it, or nothing to do? Where slices are passed
+// on, ports also receive those of earlier rounds, and no limit of these would make rounds even.
+bool OpenShop::HeadHasRoom(const ScheduledTree& tree, int64_t extent) {
+  if (!limits_.flat || tree.carried) return true;
+  const Outlet& outlet = ports_.outlet(ports_.outlet_of_rank(tree.members[0]));
+  for (size_t i = 0; i < outlet.shares.size(); ++i) {
+    const PortId port = outlet.shares[i].port;
+    const int64_t before = ReceivedBy(port);
+    const int64_t bytes = before + ShareBytes(outlet, i, extent);
+    if (before > 0 && bytes > limits_.port_bytes[port]) return false;
+  }
+  return true;
+}
+
 void OpenShop::Take(OpenTree* open, size_t bucket, size_t slice) {
   ScheduledTree& tree = trees_[open->tree];
   std::vector<uint32_t>& slices = open->buckets[bucket].slices;
@@ -199,6 +231,12 @@ void OpenShop::Take(OpenTree* open, size_t bucket, size_t slice) {
     left_ps_[outlet] = PicosecondsFor(left_bytes_[outlet], ports_.outlet(outlet).bytes_per_s);
   }
   ledger_.Take(open->tree, facts, round_);
+  if (limits_.flat && !tree.carried) {
+    const Outlet& outlet = ports_.outlet(ports_.outlet_of_rank(tree.members[0]));
+    for (size_t i = 0; i < outlet.shares.size(); ++i) {
+      ReceivedBy(outlet.shares[i].port) += ShareBytes(outlet, i, facts.extent);
+    }
+  }
   tree.rounds[id] = round_;
 }
 
@@ -208,7 +246,8 @@ bool OpenShop::TakeOne(OpenTree* open) {
   const size_t count = open->buckets.size();
   const size_t looks = std::min(count, kBucketsPerLook);
   size_t best_bucket = count, best_slice = 0;
-  const bool may_start = ledger_.MayStart(open->tree, round_);
+  const bool may_start =
+      ledger_.MayStart(open->tree, round_) && HeadHasRoom(tree, open->least_bytes);
   for (size_t i = 0; may_start && i < looks; ++i) {
     const size_t bucket = (open->next_bucket + i) % count;
     const int64_t left_ps = LeftOf(open->buckets[bucket]);
@@ -216,7 +255,10 @@ bool OpenShop::TakeOne(OpenTree* open) {
     const std::vector<uint32_t>& slices = open->buckets[bucket].slices;
     for (size_t back = 1; back <= std::min(slices.size(), kSlicesPerLook); ++back) {
       const DraftSlice& slice = tree.slices[slices[slices.size() - back]];
-      if (!ledger_.Fits(open->tree, slice, round_) || !ReserveAll(tree, slice)) continue;
+      if (!ledger_.Fits(open->tree, slice, round_) || !HeadHasRoom(tree, slice.extent) ||
+          !ReserveAll(tree, slice)) {
+        continue;
+      }
       ReleaseLast(slice.portion_count);  // a better one may follow
       best_bucket = bucket;
       best_slice = slices.size() - back;

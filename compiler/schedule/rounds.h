@@ -16,9 +16,11 @@
 namespace reshard {
 
 struct RoundLimits {
-  std::vector<int64_t> port_bytes;  // per port: what it should send from sources in a round
+  // Per port: what it should send from sources in a round, and receive, where nothing is passed on.
+  std::vector<int64_t> port_bytes;
+  bool flat = false;  // nothing is passed on from domain to domain
   std::vector<int64_t> pack_bytes;  // per site: what it can pack in a round
-  int64_t recv_bytes = 0;           // what a rank should receive in a round
+  std::vector<int64_t> recv_bytes;  // per site: what it should receive in a round
 };
 
 // Fills ScheduledTree::rounds. Every slice alone fits `pack_bytes` and `recv_bytes`.

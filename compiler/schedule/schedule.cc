@@ -120,6 +120,7 @@ RoundSizes Scheduler::SmallestSizes() const {
                 traffic_.tree_bytes / kMaxSlices});
   sizes.recv_bytes = sizes.slice_bytes + sizes.slice_bytes / kRoomPart;
   sizes.staging_bytes = 2 * int64_t{kRecvSlots} * sizes.recv_bytes;
+  sizes.least_recv_bytes = sizes.recv_bytes;
   return sizes;
 }
 
@@ -131,7 +132,7 @@ RoundSizes Scheduler::SizesFor(int64_t recv_bytes) const {
   // A rank in several streams needs some room to fit slices of different sizes into a round.
   const bool several = traffic_.most_streams > 1;
   sizes.slice_bytes = several ? recv_bytes - recv_bytes / (kRoomPart + 1) : recv_bytes;
-  if (traffic_.slot_bytes > 0) sizes.slice_bytes /= 2;
+  if (traffic_.handing_slot_bytes > 0) sizes.slice_bytes /= 2;
   if (options_.slice_bytes > 0) sizes.slice_bytes = std::min(sizes.slice_bytes, options_.slice_bytes);
   return sizes;
 }
@@ -156,14 +157,16 @@ bool Scheduler::TryLargest() {
   const int64_t least = SmallestSizes().recv_bytes;
   const int64_t room = std::min(kAlignRoom, limit / 64);
   int64_t recv_bytes = limit / kRecvSlots - room;
-  // Ranks that send what they hold and land, too, need pack slots beside receive slots.
-  if (traffic_.landers_send) recv_bytes = Portion(limit, kPackingRecvPart, 100);
-  // So many rounds that a rank that hands over to several others can pack for all of them in each, and
-  // landers take slices of two trees at once.
-  if (traffic_.slot_bytes > 0) {
-    const int64_t even = Portion(traffic_.most_landed_bytes, limit - limit / kRoomPart,
-                                 traffic_.slot_bytes);
-    recv_bytes = std::min(recv_bytes, 2 * even);
+  // So many rounds that a rank can also pack what it sends, and one that hands over to several others
+  // for all of them in each, while landers take slices of two trees at once.
+  const int64_t fair = limit - limit / kRoomPart;
+  const int64_t landed = traffic_.most_landed_bytes;
+  if (!IsFlat(traffic_) && traffic_.landers_send) recv_bytes = Portion(limit, kPackingRecvPart, 100);
+  if (IsFlat(traffic_) && traffic_.slot_bytes > kRecvSlots * landed) {
+    recv_bytes = std::min(recv_bytes, Portion(landed, fair, traffic_.slot_bytes));
+  }
+  if (traffic_.handing_slot_bytes > 0) {
+    recv_bytes = std::min(recv_bytes, 2 * Portion(landed, fair, traffic_.handing_slot_bytes));
   }
   for (int attempt = 0; attempt < kSizeAttempts && recv_bytes > least; ++attempt) {
     Try(SizesFor(recv_bytes));

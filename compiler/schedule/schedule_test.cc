@@ -83,6 +83,36 @@ TEST_CASE("a slow NIC between few gets a little from every source in every round
   CHECK(PredictNs(job.topology, built.schedule) < bound_ns + bound_ns / 20);
 }
 
+TEST_CASE("where nothing is passed on, ports have their share of work in every round") {
+  RouteOptions direct;
+  direct.strategy = Strategy::kDirect;
+  SUBCASE("a fast sender feeds eight receivers in each") {
+    Job job;
+    job.AddDomain(1, 8 * kRate);
+    for (Rank rank = 1; rank <= 8; ++rank) {
+      job.AddDomain(1, kRate);
+      job.AddClass({0}, {rank}, {int64_t{1'000'000'000}});
+    }
+    const Built built = Build(job, direct, {});
+    CHECK(CheckSchedule(job, {}, built.schedule) == "");
+    const int64_t bound_ns = WitnessNs(built.routing.witnesses[0]);
+    CHECK(PredictNs(job.topology, built.schedule) < bound_ns + bound_ns / 10);
+  }
+  SUBCASE("each of six sends to all others") {
+    Job job;
+    for (Rank rank = 0; rank < 6; ++rank) job.AddDomain(1, kRate);
+    for (Rank source = 0; source < 6; ++source) {
+      for (Rank rank = 0; rank < 6; ++rank) {
+        if (rank != source) job.AddClass({source}, {rank}, {int64_t{1'000'000'000}});
+      }
+    }
+    const Built built = Build(job, direct, {});
+    CHECK(CheckSchedule(job, {}, built.schedule) == "");
+    const int64_t bound_ns = WitnessNs(built.routing.witnesses[0]);
+    CHECK(PredictNs(job.topology, built.schedule) < bound_ns + bound_ns / 16);
+  }
+}
+
 // As where sources hold rows and destinations need columns of some tensors and rows of others:
 // everybody has a little for each of eight roles, and a few have a lot.
 TEST_CASE("small parts of many sources move beside large ones") {

@@ -80,9 +80,18 @@ class Sizer {
   int64_t SlowestRate(const RoutedStream& stream) const;
   int64_t LeastBytes(int64_t bytes_per_s) const;
   int64_t RoundPs() const { return traffic_.busy_ps / rounds_ + 1; }
-  // What a rank can pack in a round.
+  // What a rank can receive in a round, of one that packs, too, in proportion to all its bytes.
+  int64_t RecvRoom(SiteId site) const {
+    const int64_t slots = kRecvSlots * traffic_.landed_bytes[site];
+    const int64_t all = slots + kPackSlots * traffic_.packed_bytes[site];
+    if (!IsFlat(traffic_) || slots == 0 || slots == all) return sizes_.recv_bytes;
+    return std::clamp(Portion(sizes_.staging_bytes, slots, all) / kRecvSlots,
+                      sizes_.least_recv_bytes, sizes_.recv_bytes);
+  }
+  // What it can pack.
   int64_t PackRoom(SiteId site) const {
-    const int64_t received = traffic_.lands[site] ? kRecvSlots * sizes_.recv_bytes : 0;
+    const bool lands = traffic_.landed_bytes[site] > 0;
+    const int64_t received = lands ? kRecvSlots * RecvRoom(site) : 0;
     return (sizes_.staging_bytes - received) / kPackSlots;
   }
 
@@ -158,7 +167,8 @@ SliceLimits Sizer::Limits(bool by_port) const {
       bytes = BytesIn(RoundPs(), rate);
       bytes += bytes / 64 + kCutAlignBytes;  // room for chunks that cuts made a little longer
     }
-    const int64_t packed = traffic_.lands[site] ? PackRoom(site) - kSlotAlignBytes : most_bytes_;
+    const bool lands = traffic_.landed_bytes[site] > 0;
+    const int64_t packed = lands ? PackRoom(site) - kSlotAlignBytes : most_bytes_;
     const int64_t least = LeastBytes(rate);
     limits.portion_bytes.push_back(std::clamp(std::min(bytes, packed), least, most_bytes_));
     limits.hand_over_bytes.push_back(std::clamp(packed, least, most_bytes_));
@@ -168,7 +178,9 @@ SliceLimits Sizer::Limits(bool by_port) const {
 
 RoundLimits Sizer::RoundShares() const {
   RoundLimits limits;
-  limits.recv_bytes = sizes_.recv_bytes;
+  for (SiteId site = 0; site < topology_.sites.size(); ++site) {
+    limits.recv_bytes.push_back(RecvRoom(site));
+  }
   std::vector<int64_t> widest_portion(topology_.sites.size(), 0);
   for (const ScheduledTree& tree : trees_) {
     if (tree.local) continue;
@@ -177,6 +189,7 @@ RoundLimits Sizer::RoundShares() const {
       widest = std::max(widest, AlignedToSlot(portion.extent));
     }
   }
+  limits.flat = IsFlat(traffic_);
   PortBytes relayed(ports_);
   for (const ScheduledTree& tree : trees_) {
     if (tree.local) continue;
@@ -212,16 +225,15 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
                     const std::vector<ScheduledTree>& trees) {
   Traffic traffic;
   traffic.round_ns = topology.round_ns;
-  traffic.lands.assign(topology.sites.size(), false);
-  std::vector<int64_t> landed(topology.sites.size(), 0);
+  traffic.landed_bytes.assign(topology.sites.size(), 0);
+  traffic.packed_bytes.assign(topology.sites.size(), 0);
   std::vector<uint32_t> streams(topology.sites.size(), 0);
   std::vector<uint32_t> local_streams(topology.sites.size(), 0);
   PortBytes sent(ports), received(ports);
   for (const ScheduledTree& tree : trees) {
     traffic.tree_bytes += tree.bytes;
     for (const Rank member : tree.members) {
-      traffic.lands[ports.site(member)] = true;
-      landed[ports.site(member)] += tree.bytes;
+      traffic.landed_bytes[ports.site(member)] += tree.bytes;
       traffic.most_streams = std::max(traffic.most_streams, ++streams[ports.site(member)]);
     }
     if (tree.local) {
@@ -239,25 +251,26 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
     for (const SourceRun& run : tree.runs) sent.Add(ports.outlet_of_rank(run.source), run.extent);
   }
   traffic.carried_bytes.assign(topology.sites.size(), 0);
-  std::vector<int64_t> packed(topology.sites.size(), 0);
   std::vector<bool> hands_over(topology.sites.size(), false);
   for (const ScheduledTree& tree : trees) {
     if (tree.local) continue;
     for (const SourceRun& run : tree.runs) {
       const SiteId site = ports.site(run.source);
-      traffic.landers_send = traffic.landers_send || traffic.lands[site];
-      packed[site] += run.extent;
+      traffic.packed_bytes[site] += run.extent;
+      traffic.landers_send = traffic.landers_send || traffic.landed_bytes[site] > 0;
       if (!tree.carried) continue;
       hands_over[site] = true;
       traffic.carried_bytes[ports.site(tree.members[0])] += run.extent;
     }
   }
-  for (SiteId site = 0; site < packed.size(); ++site) {
-    const int64_t bytes = 2 * kRecvSlots * landed[site] + kPackSlots * packed[site];
-    if (hands_over[site]) traffic.slot_bytes = std::max(traffic.slot_bytes, bytes);
-  }
-  for (const int64_t bytes : landed) {
-    traffic.most_landed_bytes = std::max(traffic.most_landed_bytes, bytes);
+  for (SiteId site = 0; site < hands_over.size(); ++site) {
+    const int64_t landed = traffic.landed_bytes[site];
+    const int64_t pack_slots = kPackSlots * traffic.packed_bytes[site];
+    traffic.most_landed_bytes = std::max(traffic.most_landed_bytes, landed);
+    traffic.slot_bytes = std::max(traffic.slot_bytes, kRecvSlots * landed + pack_slots);
+    if (!hands_over[site]) continue;
+    traffic.handing_slot_bytes =
+        std::max(traffic.handing_slot_bytes, 2 * kRecvSlots * landed + pack_slots);
   }
   const int64_t send_busy_ps = sent.MaxLevel();
   traffic.busy_ps = std::max(send_busy_ps, received.MaxLevel());

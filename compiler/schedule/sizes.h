@@ -25,15 +25,20 @@ struct Traffic {
   size_t deepest = 1;
   int64_t round_ns = 0;       // what a round costs
   bool landers_send = false;  // some lander also packs network messages
-  // Of a rank that hands over inside its domain, at most: the bytes that it packs, times kPackSlots, and
-  // those that it lands, times kRecvSlots and once more. It sends to several ranks in a round, and in
-  // equal rounds its staging is this over their number.
+  // Of a rank, at most: the bytes that it packs, times kPackSlots, and those that it lands, times
+  // kRecvSlots. In equal rounds its staging is this over their number.
   int64_t slot_bytes = 0;
+  // The same of a rank that hands over inside its domain, and what it lands once more: it sends to
+  // several ranks in a round.
+  int64_t handing_slot_bytes = 0;
   // Per site, what is handed to it to pass on. A source has one message for it in a round, so that its
   // trees take turns.
   std::vector<int64_t> carried_bytes;
-  std::vector<bool> lands;    // per site
+  std::vector<int64_t> landed_bytes;  // per site, local streams included
+  std::vector<int64_t> packed_bytes;  // per site, for messages
 };
+// Is nothing passed on from domain to domain?
+inline bool IsFlat(const Traffic& traffic) { return traffic.deepest == 1; }
 Traffic FindTraffic(const Topology& topology, const Ports& ports,
                     const std::vector<ScheduledTree>& trees);
 
@@ -44,6 +49,8 @@ struct RoundSizes {
   int64_t slice_bytes = 0;    // of a slice, at most
   int64_t recv_bytes = 0;     // that a rank receives in a round
   int64_t staging_bytes = 0;  // of a rank: what its receive slots leave is for packing
+  // That a rank has room to receive in a round even where it packs far more.
+  int64_t least_recv_bytes = 0;
   // Per stream, the rounds that its sources need (small_sources.h); 0: as many as its bytes do.
   std::vector<int64_t> source_rounds;
 };

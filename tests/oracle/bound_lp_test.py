@@ -336,6 +336,29 @@ class BoundLpTest(unittest.TestCase):
                 worst = max(worst, (simulated / best, seed))
         print("simulated / best: at most %.3f, with seed %d" % worst)
 
+    def reaches_bound(self, job, factor):
+        """The compiled plan takes at most this much longer than the bound."""
+        printed, simulated = job.compiled()
+        self.assertLess(simulated, factor * printed["bound_ns"] / 1e9)
+
+    def test_a_fast_sender_feeds_two_receivers_in_a_round(self):
+        self.reaches_bound(Job([[4], [2, 2]], [(117 * 10**6, [0], [1, 2])]), 1.08)
+
+    def test_a_fast_sender_feeds_eight_receivers_in_a_round(self):
+        # 60 rounds of what a sender can pack in 256 MiB.
+        own = [(10**9, [0], [rank]) for rank in range(1, 9)]
+        self.reaches_bound(Job([[400]] + [[50]] * 8, own), 1.1)
+
+    def test_all_to_all_reaches_the_bound(self):
+        tensors = [(10**9, [a], [b]) for a in range(6) for b in range(6) if a != b]
+        self.reaches_bound(Job([[50]] * 6, tensors), 1.06)
+
+    def test_all_domains_need_what_each_holds(self):
+        for domains, width in ((3, 2), (4, 2), (6, 1)):
+            tensors = [(10**9, [width * a + i], [width * b + i for b in range(domains) if b != a])
+                       for a in range(domains) for i in range(width)]
+            self.reaches_bound(Job([[50] * width] * domains, tensors), 1.05)
+
     def test_a_rank_cannot_get_more_than_its_ports_carry(self):
         # Three NICs bring the bytes, but the only needer has a slow port into its domain.
         self.expect(0.1 / 3, Job([[1, 2, 2], [6]], [(10**8, [3], [0])], scaleup=2), True)
