@@ -154,6 +154,7 @@ ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& ou
   std::optional<InputFile> infer = ReadInput(args.infer, files, err);
   std::optional<InputFile> topo = ReadInput(args.topo, files, err);
   if (!train || !infer || !topo) return ExitCode::kCannotJudge;
+  if (!MayWrite(args.output, files, err)) return ExitCode::kCannotJudge;
 
   Diagnostics diags;
   Compilation compilation;

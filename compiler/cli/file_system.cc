@@ -57,12 +57,16 @@ bool IsSpecialFile(const std::string& path) {
 }  // namespace
 
 StatusOr<std::string> RealFileSystem::Read(const std::string& path, uint64_t max_bytes) {
-  if (path == "-") return ReadDescriptor(STDIN_FILENO, max_bytes);
+  if (path == "-") {
+    Remember(STDIN_FILENO);
+    return ReadDescriptor(STDIN_FILENO, max_bytes);
+  }
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) {
     return Status(errno == ENOENT ? StatusCode::kNotFound : StatusCode::kIoError,
                   "cannot open: " + ErrnoText());
   }
+  Remember(descriptor);
   StatusOr<std::string> text = ReadDescriptor(descriptor, max_bytes);
   ::close(descriptor);
   return text;
@@ -74,6 +78,7 @@ StatusOr<FileStart> RealFileSystem::ReadStart(const std::string& path, uint64_t 
     return Status(errno == ENOENT ? StatusCode::kNotFound : StatusCode::kIoError,
                   "cannot open: " + ErrnoText());
   }
+  Remember(descriptor);
   struct stat info {};
   FileStart start;
   Status status;
@@ -110,8 +115,25 @@ StatusOr<std::vector<std::string>> RealFileSystem::List(const std::string& path)
   return names;
 }
 
+void RealFileSystem::Remember(int descriptor) {
+  struct stat info {};
+  if (::fstat(descriptor, &info) == 0 && S_ISREG(info.st_mode)) {
+    read_.emplace(info.st_dev, info.st_ino);
+  }
+}
+
+Status RealFileSystem::CheckOutput(const std::string& path) const {
+  struct stat info {};
+  if (path == "-" || ::stat(path.c_str(), &info) != 0 ||
+      !read_.contains({info.st_dev, info.st_ino})) {
+    return Status();
+  }
+  return Status(StatusCode::kInvalidArgument, "is an input, which is not overwritten");
+}
+
 Status RealFileSystem::Write(const std::string& path, std::span<const uint8_t> bytes) {
   if (path == "-") return WriteDescriptor(STDOUT_FILENO, bytes);
+  if (Status is_input = CheckOutput(path); !is_input.ok()) return is_input;
   if (IsSpecialFile(path)) {
     const int descriptor = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
     if (descriptor < 0) return Status(StatusCode::kIoError, "cannot open: " + ErrnoText());

@@ -24,6 +24,13 @@ std::optional<InputFile> ReadInput(const std::string& path, FileSystem& files, s
   return InputFile{ShownPath(path), *std::move(text)};
 }
 
+bool MayWrite(const std::string& path, const FileSystem& files, std::ostream& err) {
+  const Status status = files.CheckOutput(path);
+  if (status.ok()) return true;
+  err << ShownOutput(path) << ": error: " << status.message() << " [cannot-write]\n";
+  return false;
+}
+
 std::optional<PlanFile> ReadPlan(const std::string& path, FileSystem& files, std::ostream& err) {
   const LoadOptions options;
   StatusOr<std::string> text = files.Read(path, options.max_bytes);

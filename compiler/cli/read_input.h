@@ -21,6 +21,9 @@ std::string ShownOutput(const std::string& path);
 // nullopt after `path: error: ... [cannot-read]`.
 std::optional<InputFile> ReadInput(const std::string& path, FileSystem& files, std::ostream& err);
 
+// False after `path: error: ... [cannot-write]` when the output is a file that was read.
+[[nodiscard]] bool MayWrite(const std::string& path, const FileSystem& files, std::ostream& err);
+
 struct PlanFile {
   LoadedPlan loaded;
   int64_t bytes = 0;  // of the file

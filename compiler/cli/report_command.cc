@@ -92,6 +92,7 @@ ExitCode RunReport(const ReportArgs& args, FileSystem& files, std::ostream& out,
     if (!file) return ExitCode::kCannotJudge;
     judged.push_back({path, *std::move(file), {}, {}});
   }
+  if (!MayWrite(args.output, files, err)) return ExitCode::kCannotJudge;
   std::vector<ReportPlan> plans;
   for (Judged& one : judged) {
     const Plan& plan = one.file.loaded.plan;

@@ -146,6 +146,7 @@ ExitCode RunSimulate(const SimulateArgs& args, FileSystem& files, std::ostream& 
   }
   ExitCode exit{};
   if (!args.topo.empty() && !ReplaceTopology(args, files, err, &plan, &exit)) return exit;
+  if (!MayWrite(args.trace, files, err)) return ExitCode::kCannotJudge;
   Progress progress(err, args.quiet);
   SimOptions options = args.options;
   options.round_cost_ns = args.round_cost_ns.value_or(RoundCostNs(plan));

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <string_view>
@@ -63,6 +64,12 @@ Status WriteFile(const std::string& path, const std::string& text) {
   return Status(StatusCode::kIoError, "cannot write '" + path + "': " + std::strerror(errno));
 }
 
+// Whether both are one file, by whatever names.
+bool IsSameFile(const std::string& a, const std::string& b) {
+  std::error_code none;
+  return std::filesystem::equivalent(a, b, none);
+}
+
 class Command {
  public:
   Command(const RunArgs& args, const RunEnvironment& environment, std::ostream& out,
@@ -72,6 +79,10 @@ class Command {
   RunExit Run() {
     StatusOr<LoadedPlan> loaded = environment_.load(args_.plan);
     if (!loaded.ok()) return Fail(RunExit::kCannotJudge, loaded.status());
+    if (IsSameFile(args_.plan, args_.trace)) {
+      return Fail(RunExit::kCannotJudge,
+                  Status(StatusCode::kInvalidArgument, "--trace would overwrite the plan"));
+    }
     if (const RunExit verdict = Verify(loaded->plan); verdict != RunExit::kYes) return verdict;
     const StatusOr<LoopbackMemory> memory = LoopbackMemoryOf(loaded->plan);
     if (!memory.ok()) return Fail(RunExit::kCannotJudge, memory.status());

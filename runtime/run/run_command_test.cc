@@ -92,6 +92,19 @@ TEST_CASE("JSON states the same as exact numbers") {
   CHECK(nlohmann::json::parse(f.out)["check"].is_null());
 }
 
+TEST_CASE("a trace does not overwrite the plan") {
+  Fixture f(testing::ToyPlan());
+  const std::string plan = std::string(std::getenv("TEST_TMPDIR")) + "/p.fb";
+  std::ofstream(plan) << "a plan";
+  f.environment.load = [load = f.environment.load](const std::string&) { return load("p.fb"); };
+  f.args.plan = plan;
+  f.args.trace = std::string(std::getenv("TEST_TMPDIR")) + "/./p.fb";
+  CHECK(f.Run() == RunExit::kCannotJudge);
+  std::string kept;
+  std::getline(std::ifstream(plan) >> std::ws, kept);
+  CHECK(kept == "a plan");
+}
+
 TEST_CASE("a paced run is as slow as its links, and its trace has every message and copy") {
   Fixture f(testing::ReplicatedPlan());
   f.args.json = true;
