@@ -331,9 +331,11 @@ RESHARD_API reshard_result reshard_executor_start(reshard_executor* executor, vo
 RESHARD_API reshard_result reshard_executor_wait(reshard_executor* executor, int64_t timeout_ns);
 
 /* Collective over the replica, after wait, whether that succeeded or not: RESHARD_OK only when every
- * rank of the replica holds one and the same generation in full, in the buffers that are bound now;
- * it is written to `generation` (may be NULL). Until then a rank must not serve what it received. 0: three times wait_timeout_ns,
- * because other ranks may come later by one wait. */
+ * rank of the replica has said that it holds one and the same generation in full, in the buffers that
+ * are bound now; it is written to `generation` (may be NULL). Until then a rank must not serve what it
+ * received. A rank that comes when the others have given up gets RESHARD_ERROR_TIMEOUT. One that is
+ * lost in the middle of the call may leave some with RESHARD_OK and others with a timeout. 0: three
+ * times wait_timeout_ns, because other ranks may come later by one wait. */
 RESHARD_API reshard_result reshard_executor_commit(reshard_executor* executor, int64_t timeout_ns,
                                                    uint64_t* generation);
 
