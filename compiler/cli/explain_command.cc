@@ -85,6 +85,7 @@ Error ExplainFlows(const Plan& plan, const ExplainArgs& args, std::ostream& out)
   }
   report.why = args.why;
   report.explanation = ExplainParam(plan, report.query);
+  report.fills = FillPartsOf(plan, *param, report.query.at);
   if (args.style.format == OutputFormat::kJson) {
     PrintFlowsJson(plan, report, out);
   } else {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/plan_tools/explain_why.h"
+#include "compiler/plan_tools/fill_parts.h"
 #include "doctest/doctest.h"
 #include "runtime/plan/testing/small_plan.h"
 
@@ -186,6 +187,49 @@ TEST_CASE("parts lie where the places of their tensors say, in the params of bot
     }
   }
   CHECK(boxes > 20);
+}
+
+TEST_CASE("an element is a flow's or a fill's, and never both") {
+  int64_t filled = 0;
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    CAPTURE(named.name);
+    const Plan& plan = named.plan;
+    for (uint32_t f = 0; f < plan.families.size(); ++f) {
+      const PlanFamily& family = plan.families[f];
+      if (family.side != PlanSide::kDestination || family.external) continue;
+      const Rank rank = plan.rank_sets[family.rank_set].front();
+      int64_t in_whole = 0, in_elements = 0;
+      for (const FillPart& part : FillPartsOf(plan, {f, 0}, {})) {
+        REQUIRE(part.here.is_box);
+        int64_t elements = 1;
+        for (size_t d = 0; d < family.shape.size(); ++d) {
+          elements *= (part.here.last[d] - part.here.first[d]) / part.here.step[d] + 1;
+        }
+        CHECK(elements * DTypeBytes(family.dtype) == part.bytes);
+        in_whole += part.bytes;
+      }
+      std::vector<int64_t> at(family.shape.size(), 0);
+      for (bool more = true; more;) {
+        const std::vector<FillPart> fills = FillPartsOf(plan, {f, 0}, at);
+        const bool moved =
+            !ExplainParam(plan, {PlanSide::kDestination, rank, {f, 0}, at}).flows.empty();
+        CHECK(fills.size() + (moved ? 1 : 0) == 1);
+        for (const FillPart& part : fills) {
+          CHECK(part.here.first == at);
+          CHECK(part.rule == PlanFillRule::kZero);
+          in_elements += part.bytes;
+        }
+        more = false;
+        for (size_t d = at.size(); d-- > 0 && !more;) {
+          more = ++at[d] < family.shape[d];
+          if (!more) at[d] = 0;
+        }
+      }
+      CHECK(in_whole == in_elements);
+      filled += in_elements;
+    }
+  }
+  CHECK(filled > 0);
 }
 
 TEST_CASE("padding comes from nowhere") {

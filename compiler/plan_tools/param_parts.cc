@@ -21,6 +21,21 @@ struct AxisRun {
   std::vector<std::pair<size_t, PlanInterval>> dims;  // which these are of the axis's dims
 };
 
+std::vector<int64_t> IndexAt(const std::vector<int64_t>& extents, int64_t number) {
+  std::vector<int64_t> index(extents.size());
+  for (size_t i = extents.size(); i-- > 0;) {
+    index[i] = number % extents[i];
+    number /= extents[i];
+  }
+  return index;
+}
+
+std::vector<int64_t> LoopValues(const PlanFamily& family, int64_t instance) {
+  std::vector<int64_t> values = IndexAt(family.loop_extent, instance);
+  for (size_t i = 0; i < values.size(); ++i) values[i] += family.loop_begin[i];
+  return values;
+}
+
 class Parts {
  public:
   Parts(const Plan& plan, const SuperBox& box, const PlanPlace& here, const PlanPlace& there,
@@ -154,56 +169,13 @@ class Parts {
   // The elements of `runs` in the place's param.
   ParamBox BoxIn(size_t place, const Lie& lie, const std::vector<const AxisRun*>& runs) const {
     const PlanFamily& family = plan_.families[places_[place]->family];
-    const size_t dims = family.shape.size();
     const int64_t element = DTypeBytes(family.dtype);
-    ParamBox box;
-    box.param = family.name.Instance(LoopValues(family, lie.instance));
-    box.first = IndexAt(family.shape, lie.offset_bytes / element);
-    box.step.assign(dims, 1);
-    int64_t last = lie.offset_bytes / element;
-    std::vector<int64_t> count(dims, 1), unit(dims, 1);
-    for (size_t d = dims; d-- > 1;) unit[d - 1] = unit[d] * family.shape[d];
-    std::vector<std::pair<int64_t, int64_t>> steps;  // in elements, and how many
+    std::vector<std::pair<int64_t, int64_t>> steps;
     for (const AxisRun* run : runs) {
       if (run->run.count == 1) continue;
       steps.emplace_back(run->lies[place].stride_bytes / element, run->run.count);
     }
-    std::sort(steps.begin(), steps.end());
-    for (const auto& [stride, times] : steps) {
-      last += (times - 1) * stride;
-      size_t d = 0;
-      while (d < dims && (stride % unit[d] != 0 || stride < unit[d])) ++d;
-      // Two axes of the tensor may be one dim of the param, where one continues the other.
-      if (d < dims && count[d] == 1) {
-        box.step[d] = stride / unit[d];
-        count[d] = times;
-      } else if (d < dims && stride / unit[d] == box.step[d] * count[d]) {
-        count[d] *= times;
-      } else {
-        box.is_box = false;
-      }
-    }
-    box.last = IndexAt(family.shape, last);
-    for (size_t d = 0; d < dims; ++d) {
-      box.is_box = box.is_box && box.first[d] + (count[d] - 1) * box.step[d] == box.last[d];
-    }
-    if (!box.is_box) box.step.assign(dims, 1);
-    return box;
-  }
-
-  static std::vector<int64_t> LoopValues(const PlanFamily& family, int64_t instance) {
-    std::vector<int64_t> values = IndexAt(family.loop_extent, instance);
-    for (size_t i = 0; i < values.size(); ++i) values[i] += family.loop_begin[i];
-    return values;
-  }
-
-  static std::vector<int64_t> IndexAt(const std::vector<int64_t>& extents, int64_t number) {
-    std::vector<int64_t> index(extents.size());
-    for (size_t i = extents.size(); i-- > 0;) {
-      index[i] = number % extents[i];
-      number /= extents[i];
-    }
-    return index;
+    return BoxOfSteps(family, lie.instance, lie.offset_bytes / element, std::move(steps));
   }
 
   const Plan& plan_;
@@ -214,6 +186,39 @@ class Parts {
 };
 
 }  // namespace
+
+ParamBox BoxOfSteps(const PlanFamily& family, int64_t instance, int64_t first,
+                    std::vector<std::pair<int64_t, int64_t>> steps) {
+  const size_t dims = family.shape.size();
+  ParamBox box;
+  box.param = family.name.Instance(LoopValues(family, instance));
+  box.first = IndexAt(family.shape, first);
+  box.step.assign(dims, 1);
+  int64_t last = first;
+  std::vector<int64_t> count(dims, 1), unit(dims, 1);
+  for (size_t d = dims; d-- > 1;) unit[d - 1] = unit[d] * family.shape[d];
+  std::sort(steps.begin(), steps.end());
+  for (const auto& [stride, times] : steps) {
+    last += (times - 1) * stride;
+    size_t d = 0;
+    while (d < dims && (stride % unit[d] != 0 || stride < unit[d])) ++d;
+    // Two axes of the tensor may be one dim of the param, where one continues the other.
+    if (d < dims && count[d] == 1) {
+      box.step[d] = stride / unit[d];
+      count[d] = times;
+    } else if (d < dims && stride / unit[d] == box.step[d] * count[d]) {
+      count[d] *= times;
+    } else {
+      box.is_box = false;
+    }
+  }
+  box.last = IndexAt(family.shape, last);
+  for (size_t d = 0; d < dims; ++d) {
+    box.is_box = box.is_box && box.first[d] + (count[d] - 1) * box.step[d] == box.last[d];
+  }
+  if (!box.is_box) box.step.assign(dims, 1);
+  return box;
+}
 
 bool AppendParamParts(const Plan& plan, const SuperBox& box, const PlanPlace& here,
                       const PlanPlace& there, size_t limit, std::vector<ParamPart>* parts) {

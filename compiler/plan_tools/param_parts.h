@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/plan_tools/tensor_places.h"
@@ -25,6 +26,11 @@ struct ParamBox {
   bool is_box = true;
   auto operator<=>(const ParamBox&) const = default;
 };
+
+// The elements of an instance of a family from number `first` on, in steps of so many elements, so
+// many times each. Every step is an index of some dim.
+ParamBox BoxOfSteps(const PlanFamily& family, int64_t instance, int64_t first,
+                    std::vector<std::pair<int64_t, int64_t>> steps);
 
 // Ranges of the dims of a super-tensor.
 using SuperBox = std::vector<PlanInterval>;

@@ -306,6 +306,31 @@ void PrintFlowTable(const FlowsReport& report, const Ways& ways, const TextStyle
   table.Print(style, out);
 }
 
+void PrintFills(const FlowsReport& report, const TextStyle& style, std::ostream& out) {
+  if (report.fills.empty()) return;
+  PrintTitle(style, "padding", out);
+  TextTable table({"part", ">bytes", "what becomes of it"});
+  for (const FillPart& fill : report.fills) {
+    table.Add({Indices(fill.here), FormatCount(fill.bytes),
+               std::string(FillRuleMeaning(fill.rule, report.query.side))});
+  }
+  table.Print(style, out);
+}
+
+void WriteFills(const std::vector<FillPart>& fills, JsonWriter* json) {
+  json->BeginArray("padding");
+  for (const FillPart& fill : fills) {
+    json->BeginObject();
+    json->Field("rule", FillRuleText(fill.rule));
+    json->Field("bytes", fill.bytes);
+    json->BeginObject("part");
+    WriteBox(fill.here, json);
+    json->End();
+    json->End();
+  }
+  json->End();
+}
+
 void PrintWays(const Plan& plan, const Ways& ways, const TextStyle& style, std::ostream& out) {
   PrintTitle(style, "ways", out);
   TextTable table({">way", "sources", "landers", "needers", ">class", ">stream", ">tree", "kind"});
@@ -329,7 +354,11 @@ void PrintFlowsText(const Plan& plan, const FlowsReport& report, const TextStyle
   if (report.query.at) question += " " + Indices(*report.query.at);
   PrintLine(style, question + (source ? " goes to" : " comes from"), out);
   if (report.explanation.flows.empty()) {
-    PrintLine(style, "  nothing: no tensor that is moved has these elements", out);
+    PrintLine(style,
+              report.fills.empty() ? "  nothing: no tensor that is moved has these elements"
+                                   : "  nothing: this is padding",
+              out);
+    PrintFills(report, style, out);
     return;
   }
   const Ways ways = FindWays(report.explanation.flows);
@@ -337,6 +366,7 @@ void PrintFlowsText(const Plan& plan, const FlowsReport& report, const TextStyle
   if (!report.explanation.complete) {
     PrintLine(style, "there is more than is listed: ask for single elements with --at", out);
   }
+  PrintFills(report, style, out);
   PrintWays(plan, ways, style, out);
   if (!report.why) return;
   const WhyFlows why(plan);
@@ -363,6 +393,7 @@ void PrintFlowsJson(const Plan& plan, const FlowsReport& report, std::ostream& o
   json.BeginArray("flows");
   for (size_t f = 0; f < flows.size(); ++f) WriteFlow(flows[f], ways.way_of_flow[f], &json);
   json.End();
+  WriteFills(report.fills, &json);
   std::optional<WhyFlows> why;
   if (report.why) why.emplace(plan);
   json.BeginArray("ways");

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/plan_tools/explain.h"
+#include "compiler/plan_tools/fill_parts.h"
 #include "compiler/plan_tools/text_table.h"
 
 namespace reshard {
@@ -17,6 +18,7 @@ struct FlowsReport {
   std::string param;
   ParamQuery query;
   Explanation explanation;
+  std::vector<FillPart> fills;
   bool why = false;  // with the alternatives of each way
 };
 void PrintFlowsText(const Plan& plan, const FlowsReport& report, const TextStyle& style,
