@@ -353,9 +353,16 @@ TEST_CASE("parts that are cut otherwise cover the same, with a gap they do not")
   const Plan before = testing::ReplicatedPlan();
   Plan after = before;
   NeedOnlyRows({{0, 7}, {7, 32}}, &after);
-  CHECK(Find(Diff(before, after), TensorChangeKind::kDestinationSharding) != nullptr);
+  CHECK(Diff(before, after).tensors.empty());
+  CHECK(!Diff(before, after).Differs(DiffSection::kTables));
   CHECK(Judged("coverage", Diff(before, after)).passed);
   CHECK(Judged("copies", Diff(before, after)).passed);
+  Plan moved = after;
+  moved.places.back().base_bytes += 64;
+  CHECK(Find(Diff(before, moved), TensorChangeKind::kDestinationSharding) == nullptr);
+  CHECK(Find(Diff(before, moved), TensorChangeKind::kDestinationMoved) != nullptr);
+  CHECK(Judged("coverage", Diff(before, moved)).passed);
+  CHECK(Judged("copies", Diff(before, moved)).passed);
   Plan gap = before;
   NeedOnlyRows({{0, 7}, {8, 32}, {0, 7}}, &gap);
   CHECK(!Judged("coverage", Diff(before, gap)).passed);

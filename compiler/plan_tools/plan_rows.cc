@@ -9,6 +9,7 @@
 
 #include "compiler/plan_tools/content_ids.h"
 #include "compiler/plan_tools/tensor_parts.h"
+#include "compiler/plan_tools/uncut_parts.h"
 
 namespace reshard {
 namespace {
@@ -169,9 +170,10 @@ class RowIds {
 // The rows of one plan that the other one does not have, tensor by tensor and buffer by buffer.
 class FineRows {
  public:
-  // `left` holds the ids that only one plan has.
-  FineRows(const Plan& plan, const RowIds& rows, const std::set<Id>& left, ContentIds* ids)
-      : plan_(plan), rows_(rows), left_(left), ids_(ids) {}
+  // `left` holds the ids that only one plan has. Families are looked at of some `sides`.
+  FineRows(const Plan& plan, const RowIds& rows, const std::set<Id>& left,
+           std::array<bool, 2> sides, ContentIds* ids)
+      : plan_(plan), rows_(rows), left_(left), sides_(sides), ids_(ids), uncut_(ids) {}
 
   // False when there are too many parts to compare.
   bool Run(const std::vector<bool>& compare_classes) {
@@ -196,6 +198,9 @@ class FineRows {
 
  private:
   bool IsLeft(Id id) const { return left_.count(id) > 0; }
+  bool IsLeftFamily(size_t f) const {
+    return sides_[static_cast<size_t>(plan_.families[f].side)] && IsLeft(rows_.families[f]);
+  }
 
   // Parts, and the tensors and buffers that they are parts of; ends above the limit.
   int64_t CountParts(const std::vector<bool>& compare_classes) const {
@@ -209,12 +214,12 @@ class FineRows {
       if (IsLeft(rows_.tensors[s])) add_tensors(s);
     }
     for (size_t f = 0; f < plan_.families.size() && count <= kMaxParts; ++f) {
-      if (IsLeft(rows_.families[f])) {
+      if (IsLeftFamily(f)) {
         count += static_cast<int64_t>(InstanceCount(plan_.families[f]));
       }
     }
     for (const PlanPlace& place : plan_.places) {
-      if (!IsLeft(rows_.families[place.family])) continue;
+      if (!IsLeftFamily(place.family)) continue;
       if (count <= kMaxParts) add_tensors(place.super);
       if (count > kMaxParts) return count;
       count += PartCount(plan_.supers[place.super], DimsOf(plan_, place));
@@ -245,9 +250,10 @@ class FineRows {
   }
 
   void AddParams() {
-    std::vector<std::vector<std::vector<Id>>> held(plan_.families.size());  // family, instance
+    // By family, instance and the tensor's name.
+    std::vector<std::vector<Held>> held(plan_.families.size());
     for (const PlanPlace& place : plan_.places) {
-      if (!IsLeft(rows_.families[place.family])) continue;
+      if (!IsLeftFamily(place.family)) continue;
       auto& instances = held[place.family];
       instances.resize(InstanceCount(plan_.families[place.family]));
       const Rows& names = NamesOf(place.super);
@@ -255,14 +261,13 @@ class FineRows {
           plan_.supers[place.super], DimsOf(plan_, place), ids_, [&](const TensorPart& part) {
             const size_t instance = static_cast<size_t>(place.base_instance + part.instance);
             if (instance >= instances.size()) return;
-            instances[instance].push_back(
-                ids_->Of(Words{names[static_cast<size_t>(part.tensor)], part.box, part.lines,
-                               place.base_bytes + part.offset_bytes}));
+            instances[instance][names[static_cast<size_t>(part.tensor)]].push_back(
+                {part.box, part.lines, place.base_bytes + part.offset_bytes});
           });
     }
     std::array<std::map<Id, RankList>, 2> ranks_of;  // of a buffer
     for (size_t f = 0; f < plan_.families.size(); ++f) {
-      if (!IsLeft(rows_.families[f])) continue;
+      if (!IsLeftFamily(f)) continue;
       const PlanFamily& family = plan_.families[f];
       held[f].resize(InstanceCount(family));
       const std::vector<Id> buffers_of_family = BuffersOf(f, std::move(held[f]));
@@ -285,8 +290,10 @@ class FineRows {
     return static_cast<size_t>(count);
   }
 
+  using Held = std::map<Id, std::vector<LyingPart>>;  // parts of a buffer by tensor
+
   // The id of each instance of a family, whose parts are given.
-  std::vector<Id> BuffersOf(size_t family_index, std::vector<std::vector<Id>> parts) {
+  std::vector<Id> BuffersOf(size_t family_index, std::vector<Held> parts) {
     const PlanFamily& family = plan_.families[family_index];
     std::vector<std::vector<std::string>> names;  // the own one and the further ones
     names.push_back(InstanceNames(family.name, family.loop_begin, family.loop_extent));
@@ -301,7 +308,9 @@ class FineRows {
       std::vector<Id> further;
       for (size_t n = 1; n < names.size(); ++n) further.push_back(ids_->OfText(names[n][i]));
       AppendSorted(std::move(further), &words);
-      AppendSorted(std::move(parts[i]), &words);
+      for (auto& [tensor, of_tensor] : parts[i]) {
+        words.insert(words.end(), {tensor, uncut_.OfLying(std::move(of_tensor))});
+      }
       found.push_back(ids_->Of(words));
     }
     return found;
@@ -323,7 +332,9 @@ class FineRows {
   const Plan& plan_;
   const RowIds& rows_;
   const std::set<Id>& left_;
+  const std::array<bool, 2> sides_;
   ContentIds* ids_;
+  UncutParts uncut_;
   std::vector<Rows> names_;
 };
 
@@ -387,15 +398,24 @@ PlanRowChanges CompareRows(const Plan& before, const Plan& after) {
   changes.source_params = side("source params", PlanSide::kSource);
   changes.destination_params = side("destination params", PlanSide::kDestination);
 
-  FineRows fine_before(before, had, left, &ids), fine_after(after, has, left, &ids);
-  if (!left.empty() && BytesLeft(before, had, left) == BytesLeft(after, has, left) &&
-      fine_before.Run(AreLeft(had.classes, left)) && fine_after.Run(AreLeft(has.classes, left))) {
+  // A side whose bytes are others has changed, and classes with it.
+  const std::array<int64_t, 2> bytes = BytesLeft(before, had, left);
+  const std::array<int64_t, 2> bytes_after = BytesLeft(after, has, left);
+  const std::array<bool, 2> sides = {bytes[0] == bytes_after[0], bytes[1] == bytes_after[1]};
+  const std::set<Id> left_classes = sides[0] && sides[1] ? left : std::set<Id>{};
+  FineRows fine_before(before, had, left, sides, &ids), fine_after(after, has, left, sides, &ids);
+  if (!left.empty() && (sides[0] || sides[1]) &&
+      fine_before.Run(AreLeft(had.classes, left_classes)) &&
+      fine_after.Run(AreLeft(has.classes, left_classes))) {
     const auto settle = [](const Rows& a, const Rows& b, TableChange* change) {
       if (!Compare("", a, b).changed()) *change = TableChange{change->name};
     };
     settle(fine_before.tensors, fine_after.tensors, &changes.tensors);
-    settle(fine_before.buffers[0], fine_after.buffers[0], &changes.source_params);
-    settle(fine_before.buffers[1], fine_after.buffers[1], &changes.destination_params);
+    const auto [source, destination] = sides;
+    if (source) settle(fine_before.buffers[0], fine_after.buffers[0], &changes.source_params);
+    if (destination) {
+      settle(fine_before.buffers[1], fine_after.buffers[1], &changes.destination_params);
+    }
     had.classes = std::move(fine_before.classes);
     has.classes = std::move(fine_after.classes);
   }

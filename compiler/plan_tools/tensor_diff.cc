@@ -10,6 +10,7 @@
 
 #include "compiler/plan_tools/canonical_plan.h"
 #include "compiler/plan_tools/element_coverage.h"
+#include "compiler/plan_tools/held_parts.h"
 #include "compiler/plan_tools/tensor_facts.h"
 #include "compiler/plan_tools/tensor_names.h"
 #include "compiler/plan_tools/tensor_parts.h"
@@ -223,10 +224,11 @@ class TensorComparison {
     for (const auto& [b, a] : pair->tensors) {
       const TensorHolding& x = had[static_cast<size_t>(b)];
       const TensorHolding& y = has[static_cast<size_t>(a)];
-      if (x.placing == y.placing) continue;
+      if (held_.SamePlacing(x, y)) continue;
       placed->insert(a);
-      (x.parts == y.parts ? moved : sharded).emplace_back(b, a);
-      if (x.parts == y.parts) continue;
+      const bool same_parts = held_.SameParts(x, y);
+      (same_parts ? moved : sharded).emplace_back(b, a);
+      if (same_parts) continue;
       if (!source) Count(CoverageOfParts(x.parts, y.parts), &coverage);
       sharded_before[static_cast<size_t>(b)] = true;
       sharded_after[static_cast<size_t>(a)] = true;
@@ -362,6 +364,7 @@ class TensorComparison {
 
   ContentIds ids_;
   std::map<std::pair<ContentIds::Id, ContentIds::Id>, CoverageChange> coverage_;  // by parts
+  HeldParts held_{&ids_};
   Side before_, after_;
   std::vector<TensorChange> changes_;
 };

@@ -334,7 +334,8 @@ std::vector<TensorHolding> TensorFacts::Holdings(PlanSide side, uint32_t super_i
   std::vector<TensorHolding> holdings(boxes.size());
   for (size_t i = 0; i < holdings.size(); ++i) {
     holdings[i].held = !boxes[i].empty();
-    holdings[i].parts = counted(std::move(boxes[i]), false);
+    holdings[i].parts = counted(boxes[i], false);
+    holdings[i].of_ranks = counted(std::move(boxes[i]), true);
     holdings[i].placing = counted(std::move(places[i]), true);
   }
   return holdings;

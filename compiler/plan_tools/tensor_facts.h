@@ -17,9 +17,11 @@
 namespace reshard {
 
 // One tensor on one side. Equal ids: the same parts on as many ranks; the same parts on the same
-// ranks, at the same bytes of the same params.
+// ranks; the same parts on the same ranks, at the same bytes of the same params. What is cut in
+// another way has other ids, see HeldParts.
 struct TensorHolding {
   ContentIds::Id parts = 0;
+  ContentIds::Id of_ranks = 0;
   ContentIds::Id placing = 0;
   bool held = false;  // somewhere
 };
