@@ -29,8 +29,8 @@ constexpr std::pair<std::string_view, GateKind> kWords[] = {{"coverage", GateKin
                                                             {"layouts", GateKind::kLayouts}};
 
 std::string_view Trim(std::string_view text) {
-  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
-  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  text = WithoutSpaces(text);
+  while (!text.empty() && IsGateSpace(text.back())) text.remove_suffix(1);
   return text;
 }
 

@@ -96,8 +96,7 @@ std::optional<Number> ReadNumber(std::string_view* text) {
   }
   if (end == 0) return std::nullopt;
   number.text = text->substr(0, end);
-  text->remove_prefix(end);
-  while (!text->empty() && text->front() == ' ') text->remove_prefix(1);
+  *text = WithoutSpaces(text->substr(end));
   return number;
 }
 
@@ -153,6 +152,11 @@ StatusOr<int64_t> AmountOf(const Number& number, std::string_view unit, const Me
 
 }  // namespace
 
+std::string_view WithoutSpaces(std::string_view text) {
+  while (!text.empty() && IsGateSpace(text.front())) text.remove_prefix(1);
+  return text;
+}
+
 StatusOr<GateLimit> ParseGateLimit(FigureUnit unit, std::string_view text) {
   const Measure measure = MeasureOf(unit);
   GateLimit limit;
@@ -160,7 +164,7 @@ StatusOr<GateLimit> ParseGateLimit(FigureUnit unit, std::string_view text) {
   if (!text.empty() && (text.front() == '+' || text.front() == '-')) {
     limit.relative = true;
     negative = text.front() == '-';
-    text.remove_prefix(1);
+    text = WithoutSpaces(text.substr(1));
   }
   const std::optional<Number> number = ReadNumber(&text);
   if (!number) return Bad("has no limit such as " + std::string(measure.example));

@@ -18,6 +18,11 @@ struct GateLimit {
   int64_t value = 0;  // in the figure's unit, or thousandths of a percent; with its sign
 };
 
+// What may stand around names, signs, numbers and units of gates.
+inline bool IsGateSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+// `text` from its first character on that is none.
+std::string_view WithoutSpaces(std::string_view text);
+
 // "+5%", "25.6us", "-0.5KiB". The error goes on after "gate '...' ".
 StatusOr<GateLimit> ParseGateLimit(FigureUnit unit, std::string_view text);
 

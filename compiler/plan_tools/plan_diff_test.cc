@@ -548,6 +548,21 @@ TEST_CASE("limits with decimals are exact") {
   CHECK(!Passes("staging>4611686018427387904B", 0, INT64_MAX));
 }
 
+TEST_CASE("spaces may stand around names, signs, numbers and units") {
+  for (const char* gate :
+       {"staging>+5%", "staging > + 5 %", "\tstaging\t>\t+\t5\t%\t", "staging\n>\r\n+ 5%"}) {
+    CAPTURE(gate);
+    CHECK(Passes(gate, 1000, 1050));
+    CHECK(!Passes(gate, 1000, 1051));
+  }
+  CHECK(Passes("staging > + 64 MiB", 0, 67'108'864));
+  CHECK(!Passes("staging\t>\t1", 0, 2));
+  CHECK(!Passes("staging < - 10 %", 1000, 899));
+  CHECK(!ParseGates("staging > 1 0").ok());
+  CHECK(!ParseGates("staging > + - 5 %").ok());
+  CHECK(!ParseGates("sta ging > 5").ok());
+}
+
 TEST_CASE("a gate says exactly what has decided") {
   Plan before = testing::ToyPlan();
   Plan after = before;
