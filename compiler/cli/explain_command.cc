@@ -95,8 +95,7 @@ Error ExplainFlows(const Plan& plan, const ExplainArgs& args, std::ostream& out)
 }
 
 Error ExplainPassages(const Plan& plan, const ExplainArgs& args, std::ostream& out) {
-  std::string what;
-  std::vector<Passage> passages;
+  PassagesReport report;
   if (args.nic) {
     std::optional<std::vector<Passage>> found = PassagesOfNic(plan, *args.nic);
     if (!found) {
@@ -104,19 +103,20 @@ Error ExplainPassages(const Plan& plan, const ExplainArgs& args, std::ostream& o
       for (const PlanNic& nic : plan.nics) names.push_back(nic.name);
       return "no NIC '" + *args.nic + "' in this plan" + Hint(*args.nic, names) + " [unknown-nic]";
     }
-    what = "messages of the ranks that use " + *args.nic;
-    passages = *std::move(found);
+    report.what = "messages of the ranks that use " + *args.nic;
+    report.passages = *std::move(found);
+    report.nic = TrafficOfNic(plan, *args.nic);
   } else {
     for (const Rank rank : args.edge) {
       if (Error error = CheckRank(plan, rank)) return error;
     }
-    what = "rank " + std::to_string(args.edge[0]) + " to rank " + std::to_string(args.edge[1]);
-    passages = PassagesBetween(plan, args.edge[0], args.edge[1]);
+    report.what = "rank " + std::to_string(args.edge[0]) + " to rank " + std::to_string(args.edge[1]);
+    report.passages = PassagesBetween(plan, args.edge[0], args.edge[1]);
   }
   if (args.style.format == OutputFormat::kJson) {
-    PrintPassagesJson(what, passages, out);
+    PrintPassagesJson(report, out);
   } else {
-    PrintPassagesText(what, passages, args.style, out);
+    PrintPassagesText(report, args.style, out);
   }
   return std::nullopt;
 }
@@ -137,7 +137,7 @@ void DeclareExplain(CLI::App* app, ExplainArgs* args) {
   app->add_flag("--why", args->why, "also what else might have sent it and taken it, with loads")
       ->needs(param);
   what->add_option("--nic", args->nic, "what passes this NIC, and when");
-  what->add_option("--edge", args->edge, "FROM TO: what one rank sends to another, and when")
+  what->add_option("--edge", args->edge, "FROM TO: what passes from one rank to another, and when")
       ->expected(2);
   what->require_option(1);
   DeclareStyle(app, &args->style);

@@ -382,9 +382,29 @@ Explanation ExplainParam(const Plan& plan, const ParamQuery& query) {
   return Explainer(plan, query).Run();
 }
 
+std::string_view PassageWayText(PassageWay way) {
+  switch (way) {
+#define RESHARD_PASSAGE_WAY(name, text) \
+  case PassageWay::name:                \
+    return text;
+#include "compiler/plan_tools/passage_ways.def"
+#undef RESHARD_PASSAGE_WAY
+  }
+  return "";
+}
+
 std::vector<Passage> PassagesBetween(const Plan& plan, Rank from, Rank to) {
-  return PassagesWhere(
-      plan, [&](const Passage& passage) { return passage.from == from && passage.to == to; });
+  const ProgramIndex index = BuildProgramIndex(plan);
+  const auto domain_of = [&](Rank rank) { return plan.sites[index.SiteIndex(plan, rank)].domain; };
+  std::vector<Passage> found;
+  for (const Op& op : ExpandProgram(plan, index, to).ops) {
+    if (op.peer != from || (op.kind != OpKind::kRecv && op.kind != OpKind::kCopy)) continue;
+    PassageWay way = PassageWay::kNetwork;
+    if (domain_of(from) == domain_of(to)) way = PassageWay::kDomain;
+    if (from == to) way = PassageWay::kRank;
+    found.push_back({op.round, from, to, op.tree, op.begin, op.extent, way});
+  }
+  return found;
 }
 
 std::optional<std::vector<Passage>> PassagesOfNic(const Plan& plan, const std::string& nic) {

@@ -9,6 +9,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -56,16 +57,25 @@ inline constexpr size_t kMaxFlows = size_t{1} << 18;
 // No flows for elements that no tensor has (padding). `at` lies inside the param.
 Explanation ExplainParam(const Plan& plan, const ParamQuery& query);
 
-// A message between two ranks.
+enum class PassageWay : uint8_t {
+#define RESHARD_PASSAGE_WAY(name, text) name,
+#include "compiler/plan_tools/passage_ways.def"
+#undef RESHARD_PASSAGE_WAY
+};
+std::string_view PassageWayText(PassageWay way);  // "inside the domain"
+
+// A message between two ranks, or what one copies from the other.
 struct Passage {
   uint32_t round = 0;
   Rank from = 0, to = 0;
   uint32_t tree = 0;
   int64_t begin = 0, bytes = 0;  // of the tree's stream
+  PassageWay way = PassageWay::kNetwork;
 };
 // Every network message, in no order that means anything but always the same.
 void ForEachPassage(const Plan& plan, const std::function<void(const Passage&)>& visit);
-// Network messages from `from` to `to`, by round.
+// All that `to` receives or copies from `from`, by round. `plan` has passed the bounds rules of
+// verify.h.
 std::vector<Passage> PassagesBetween(const Plan& plan, Rank from, Rank to);
 // Network messages of all ranks that use the NIC, by round; nullopt when no NIC has that name.
 std::optional<std::vector<Passage>> PassagesOfNic(const Plan& plan, const std::string& nic);

@@ -303,14 +303,20 @@ TEST_CASE("bytes that stay in a domain are copied from a holder there, or held b
   CHECK(why.Hops(source).size() == 1);
 }
 
-TEST_CASE("messages add up to the plan's network bytes") {
+TEST_CASE("what passes between ranks adds up to the plan's bytes over networks and inside") {
   for (const testing::NamedPlan& named : testing::SmallPlans()) {
     CAPTURE(named.name);
     int64_t bytes = 0;
     int64_t messages = 0;
+    int64_t in_domains = 0;
+    int64_t in_ranks = 0;
     for (const PlanSite& from : named.plan.sites) {
       for (const PlanSite& to : named.plan.sites) {
         for (const Passage& passage : PassagesBetween(named.plan, from.rank, to.rank)) {
+          if (passage.way != PassageWay::kNetwork) {
+            (passage.way == PassageWay::kRank ? in_ranks : in_domains) += passage.bytes;
+            continue;
+          }
           bytes += passage.bytes;
           ++messages;
         }
@@ -318,6 +324,8 @@ TEST_CASE("messages add up to the plan's network bytes") {
     }
     CHECK(bytes == named.plan.header.totals.network_bytes);
     CHECK(messages == named.plan.header.totals.messages);
+    CHECK(in_domains == named.plan.header.totals.scaleup_bytes);
+    CHECK(in_ranks == named.plan.header.totals.local_bytes);
     ForEachPassage(named.plan, [&](const Passage& passage) {
       bytes -= passage.bytes;
       --messages;
@@ -335,6 +343,20 @@ TEST_CASE("a NIC passes what its ranks send and receive") {
     CHECK((passage.from == plan.sites[5].rank || passage.to == plan.sites[5].rank));
   }
   CHECK(!PassagesOfNic(plan, "no such NIC"));
+}
+
+TEST_CASE("of a rank with several NICs, each passes a share") {
+  Plan plan = testing::CarriedPlan();
+  const uint32_t first = plan.sites[1].nics.at(0);
+  CHECK(TrafficOfNic(plan, plan.nics[first].name).bytes.send_bytes == 4096);
+  CHECK(TrafficOfNic(plan, plan.nics[first].name).spreading.empty());
+  const uint32_t second = static_cast<uint32_t>(plan.nics.size());
+  plan.nics.push_back({"second", 3 * plan.nics[first].bytes_per_s, -1});
+  plan.sites[1].nics.push_back(second);
+  const NicTraffic quarter = TrafficOfNic(plan, plan.nics[first].name);
+  CHECK(quarter.bytes.send_bytes == 1024);
+  CHECK(quarter.spreading == RankList{1});
+  CHECK(TrafficOfNic(plan, "second").bytes.send_bytes == 3072);
 }
 
 }  // namespace

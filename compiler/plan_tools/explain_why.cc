@@ -44,6 +44,20 @@ RankList Copying(const Flow& flow) {
   return others;
 }
 
+NicTraffic TrafficOfNic(const Plan& plan, const std::string& nic) {
+  NicTraffic traffic;
+  traffic.nic = nic;
+  const PlanLoads loads = ComputeLoads(plan);
+  for (const PlanSite& site : plan.sites) {
+    for (const uint32_t used : site.nics) {
+      if (plan.nics[used].name != nic) continue;
+      traffic.bytes = loads.nics[used];
+      if (site.nics.size() > 1) traffic.spreading.push_back(site.rank);
+    }
+  }
+  return traffic;
+}
+
 WhyFlows::WhyFlows(const Plan& plan)
     : plan_(plan), loads_(ComputeLoads(plan)), sites_of_domain_(plan.domains.size()) {
   for (uint32_t s = 0; s < plan.sites.size(); ++s) {

@@ -54,6 +54,14 @@ struct Hop {
 // The ranks that need the bytes of a flow and copy them from the last rank of its path.
 RankList Copying(const Flow& flow);
 
+// What one NIC passes. A rank's bytes are spread over its NICs by their bandwidths.
+struct NicTraffic {
+  std::string nic;
+  PortLoads bytes;
+  RankList spreading;  // ranks that use it and others too
+};
+NicTraffic TrafficOfNic(const Plan& plan, const std::string& nic);
+
 class WhyFlows {
  public:
   explicit WhyFlows(const Plan& plan);

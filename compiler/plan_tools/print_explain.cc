@@ -403,33 +403,55 @@ void PrintFlowsJson(const Plan& plan, const FlowsReport& report, std::ostream& o
   out << json.Text() << "\n";
 }
 
-void PrintPassagesText(const std::string& what, const std::vector<Passage>& passages,
-                       const TextStyle& style, std::ostream& out) {
+void PrintPassagesText(const PassagesReport& report, const TextStyle& style, std::ostream& out) {
+  const std::vector<Passage>& passages = report.passages;
   int64_t bytes = 0;
   for (const Passage& passage : passages) bytes += passage.bytes;
+  // Those of one report have one way.
+  const bool network = passages.empty() || passages.front().way == PassageWay::kNetwork;
+  const std::string count = FormatCount(static_cast<int64_t>(passages.size()));
   PrintLine(style,
-            what + ": " + FormatCount(static_cast<int64_t>(passages.size())) +
-                (passages.size() == 1 ? " message, " : " messages, ") + FormatBytes(bytes),
+            report.what + ": " + count + (network ? " message" : " transfer") +
+                (passages.size() == 1 ? ", " : "s, ") + FormatBytes(bytes) +
+                (network ? "" : " " + std::string(PassageWayText(passages.front().way))),
             out);
-  TextTable table({">round", ">from", ">to", ">tree", "stream bytes", ">bytes"});
+  if (report.nic && !report.nic->spreading.empty()) {
+    const RankList& ranks = report.nic->spreading;
+    PrintLine(style,
+              report.nic->nic + " passes " + FormatBytes(report.nic->bytes.send_bytes) +
+                  " out and " + FormatBytes(report.nic->bytes.receive_bytes) + " in of them: " +
+                  (ranks.size() == 1 ? "rank " : "ranks ") + DescribeRanks(ranks) +
+                  (ranks.size() == 1 ? " spreads its bytes over its NICs"
+                                     : " spread their bytes over their NICs") +
+                  " by bandwidth",
+              out);
+  }
+  TextTable table({">round", ">from", ">to", ">tree", "stream bytes", ">bytes", "way"});
   for (const Passage& passage : passages) {
     table.Add({std::to_string(passage.round), std::to_string(passage.from),
                std::to_string(passage.to), std::to_string(passage.tree),
                "[" + std::to_string(passage.begin) + ", " +
                    std::to_string(passage.begin + passage.bytes) + ")",
-               FormatCount(passage.bytes)});
+               FormatCount(passage.bytes), std::string(PassageWayText(passage.way))});
   }
   table.Print(style, out);
 }
 
-void PrintPassagesJson(const std::string& what, const std::vector<Passage>& passages,
-                       std::ostream& out) {
+void PrintPassagesJson(const PassagesReport& report, std::ostream& out) {
   JsonWriter json;
   json.BeginObject();
   json.Field("schema", "reshardc-explain-passages/1");
-  json.Field("of", what);
+  json.Field("of", report.what);
+  if (report.nic) {
+    json.BeginObject("nic");
+    json.Field("name", report.nic->nic);
+    json.Field("send_bytes", report.nic->bytes.send_bytes);
+    json.Field("receive_bytes", report.nic->bytes.receive_bytes);
+    WriteRanks("spreading_ranks", report.nic->spreading, &json);
+    json.End();
+  }
   json.BeginArray("messages");
-  for (const Passage& passage : passages) {
+  for (const Passage& passage : report.passages) {
     json.BeginObject();
     json.Field("round", int64_t{passage.round});
     json.Field("from", int64_t{passage.from});
@@ -437,6 +459,7 @@ void PrintPassagesJson(const std::string& what, const std::vector<Passage>& pass
     json.Field("tree", int64_t{passage.tree});
     json.Field("begin", passage.begin);
     json.Field("bytes", passage.bytes);
+    json.Field("way", PassageWayText(passage.way));
     json.End();
   }
   json.End();

@@ -4,11 +4,13 @@
 #define RESHARD_COMPILER_PLAN_TOOLS_PRINT_EXPLAIN_H_
 
 #include <cstddef>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "compiler/plan_tools/explain.h"
+#include "compiler/plan_tools/explain_why.h"
 #include "compiler/plan_tools/fill_parts.h"
 #include "compiler/plan_tools/text_table.h"
 
@@ -25,11 +27,13 @@ void PrintFlowsText(const Plan& plan, const FlowsReport& report, const TextStyle
                     std::ostream& out);
 void PrintFlowsJson(const Plan& plan, const FlowsReport& report, std::ostream& out);
 
-// `what` says which messages these are: "rank 3 to rank 5".
-void PrintPassagesText(const std::string& what, const std::vector<Passage>& passages,
-                       const TextStyle& style, std::ostream& out);
-void PrintPassagesJson(const std::string& what, const std::vector<Passage>& passages,
-                       std::ostream& out);
+struct PassagesReport {
+  std::string what;  // which messages these are: "rank 3 to rank 5"
+  std::vector<Passage> passages;
+  std::optional<NicTraffic> nic;  // whose ranks' messages they are
+};
+void PrintPassagesText(const PassagesReport& report, const TextStyle& style, std::ostream& out);
+void PrintPassagesJson(const PassagesReport& report, std::ostream& out);
 
 }  // namespace reshard
 
