@@ -127,7 +127,8 @@ void DeclareExplain(CLI::App* app, ExplainArgs* args) {
   app->add_option("plan", args->plan, "plan file")->required();
   CLI::Option_group* what = app->add_option_group("question");
   CLI::Option* param = what->add_option("--param", args->param, "where this param comes from");
-  CLI::Option* rank = app->add_option("--rank", args->rank, "the rank that has the param");
+  CLI::Option* rank = app->add_option("--rank", args->rank, "the rank that has the param")
+                          ->check(CheckCount);
   param->needs(rank);
   rank->needs(param);
   app->add_option("--at", args->at, "only this element of the param, such as 3,0,7")
@@ -138,7 +139,8 @@ void DeclareExplain(CLI::App* app, ExplainArgs* args) {
       ->needs(param);
   what->add_option("--nic", args->nic, "what passes this NIC, and when");
   what->add_option("--edge", args->edge, "FROM TO: what passes from one rank to another, and when")
-      ->expected(2);
+      ->expected(2)
+      ->check(CheckCount);
   what->require_option(1);
   DeclareStyle(app, &args->style);
 }

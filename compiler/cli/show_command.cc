@@ -72,6 +72,7 @@ RankList RanksOf(const Plan& plan) {
 void DeclareShow(CLI::App* app, ShowArgs* args) {
   app->add_option("plan", args->plan, "plan file")->required();
   CLI::Option* rank = app->add_option("--rank", args->rank, "the program of this rank");
+  rank->check(CheckCount);
   CLI::Option* tensor =
       app->add_option("--tensor", args->tensor, "where this tensor comes from and goes");
   CLI::Option* points = app->add_flag(
