@@ -130,7 +130,7 @@ void ShowMessagesText(const Plan& plan, const TextStyle& style, std::ostream& ou
   TextTable table({">from size", ">messages", ">bytes", ""});
   for (const auto& [size, bucket] : buckets) {
     const int64_t width = std::max<int64_t>(1, bucket.messages * kBarWidth / most);
-    table.Add({FormatBinary(size), FormatCount(bucket.messages), FormatBytes(bucket.bytes),
+    table.Add({FormatCount(size) + " B", FormatCount(bucket.messages), FormatBytes(bucket.bytes),
                std::string(static_cast<size_t>(width), '#')});
   }
   table.Print(style, out);

@@ -9,13 +9,23 @@ namespace {
 bool BeginsCharacter(char c) { return (static_cast<uint8_t>(c) & 0xC0U) != 0x80U; }
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
+// Whether `place` is inside of a digest, which nobody could copy from two lines.
+bool InDigest(std::string_view text, size_t place) {
+  constexpr size_t kDigits = 64;
+  constexpr std::string_view kHex = "0123456789abcdef";
+  const size_t before = text.substr(0, place).find_last_not_of(kHex);
+  const size_t begin = before == std::string_view::npos ? 0 : before + 1;
+  const size_t end = std::min(text.find_first_not_of(kHex, place), text.size());
+  return begin < place && place < end && end - begin == kDigits;
+}
+
 // How well a line can end before a place of a text; better ones are larger.
 enum class Break : uint8_t { kNever, kAnywhere, kPunctuation, kNumber, kWord };
 
 // `place` is inside of the text.
 Break BreakBefore(std::string_view text, size_t place) {
   const char before = text[place - 1], after = text[place];
-  if (!BeginsCharacter(after)) return Break::kNever;
+  if (!BeginsCharacter(after) || InDigest(text, place)) return Break::kNever;
   if (before == ' ') {
     return place >= 2 && IsDigit(text[place - 2]) ? Break::kNumber : Break::kWord;
   }

@@ -9,6 +9,17 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
+TEST_CASE("A digest stays in one line, however long that is") {
+  const std::string digest = "0b49a3a1612762e7df56079ea1e261c61d064156447407e3e2ff95b960958729";
+  CHECK(WrapText("first   plans/deepseek/old.fb " + digest, 80, 8) ==
+        Lines{"first   plans/deepseek/old.fb", "        " + digest});
+  CHECK(WrapText("first   old.fb " + digest, 40, 8) ==
+        Lines{"first   old.fb", "        " + digest});
+  CHECK(WrapText(digest, 20, 0) == Lines{digest});
+  // Other long words are broken.
+  CHECK(WrapText(digest + "0", 40, 0).size() == 2);
+}
+
 TEST_CASE("lines end between words, and what fits stays one line") {
   CHECK(WrapText("re-sharded and moved", 20, 0) == Lines{"re-sharded and moved"});
   CHECK(WrapText("re-sharded and moved", 19, 0) == Lines{"re-sharded and", "moved"});
