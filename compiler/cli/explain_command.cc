@@ -133,6 +133,9 @@ void DeclareExplain(CLI::App* app, ExplainArgs* args) {
   rank->needs(param);
   app->add_option("--at", args->at, "only this element of the param, such as 3,0,7")
       ->delimiter(',')
+      ->check([](const std::string& index) {
+        return index.empty() ? "an index is missing" : std::string();
+      })
       ->needs(param);
   app->add_flag("--source", args->source, "the param of the source: where it goes")->needs(param);
   app->add_flag("--why", args->why, "also what else might have sent it and taken it, with loads")

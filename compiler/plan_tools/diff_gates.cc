@@ -75,14 +75,15 @@ Wide ScaledLimit(const GateLimit& limit, int64_t before) {
   return (static_cast<Wide>(limit.relative ? before : 0) + limit.value) * kScale;
 }
 
-// The last whole value that passes, exactly: "at most 25,599 ns".
+// The last whole value that passes, exactly: "at most 25,599 ns". No figure is below 0.
 std::string LimitText(FigureUnit unit, bool above, Wide scaled) {
   Wide whole = scaled / kScale;
   if (above && scaled % kScale < 0) --whole;
   if (!above && scaled % kScale > 0) ++whole;
+  if (above && whole < 0) return "nothing";
   // Beyond what any figure can be.
   constexpr Wide kMost = INT64_MAX;
-  whole = std::clamp(whole, -kMost, kMost);
+  whole = std::min(whole, kMost);
   return (above ? "at most " : "at least ") + ExactFigure(unit, static_cast<int64_t>(whole));
 }
 

@@ -22,14 +22,16 @@ struct Unit {
 };
 constexpr std::array<Unit, 4> kTimeUnits = {
     {{"ns", 1}, {"us", 1'000}, {"ms", 1'000'000}, {"s", 1'000'000'000}}};
-constexpr std::array<Unit, 8> kByteUnits = {{{"B", 1},
-                                             {"kB", 1'000},
-                                             {"MB", 1'000'000},
-                                             {"GB", 1'000'000'000},
-                                             {"KiB", int64_t{1} << 10},
-                                             {"MiB", int64_t{1} << 20},
-                                             {"GiB", int64_t{1} << 30},
-                                             {"", 1}}};
+constexpr std::array<Unit, 10> kByteUnits = {{{"B", 1},
+                                              {"kB", 1'000},
+                                              {"MB", 1'000'000},
+                                              {"GB", 1'000'000'000},
+                                              {"TB", 1'000'000'000'000},
+                                              {"KiB", int64_t{1} << 10},
+                                              {"MiB", int64_t{1} << 20},
+                                              {"GiB", int64_t{1} << 30},
+                                              {"TiB", int64_t{1} << 40},
+                                              {"", 1}}};
 
 // What a figure of this unit is measured in.
 struct Measure {
@@ -52,7 +54,7 @@ Measure MeasureOf(FigureUnit unit) {
               "10,000 s"};
     case FigureUnit::kBytes:
     case FigureUnit::kMemory:
-      return {kByteUnits,       "B, kB, MB, GB, KiB, MiB or GiB",
+      return {kByteUnits,       "B, kB, MB, GB, TB, KiB, MiB, GiB or TiB",
               "bytes",          "+1%, +64MiB or 2GB",
               int64_t{1} << 62, "2^62 bytes"};
     case FigureUnit::kCount:

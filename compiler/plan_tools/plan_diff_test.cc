@@ -368,6 +368,20 @@ TEST_CASE("parts that are cut otherwise cover the same, with a gap they do not")
   CHECK(!Judged("coverage", Diff(before, gap)).passed);
 }
 
+TEST_CASE("parts of a tensor are rounded as other percentages, but never to nothing or all") {
+  const Plan before = testing::ReplicatedPlan();
+  const std::pair<int64_t, std::string> kParts[] = {
+      {1, "3.1 %"}, {16, "50.0 %"}, {21, "65.6 %"}, {31, "96.9 %"}};
+  for (const auto& [rows, text] : kParts) {
+    Plan after = before;
+    NeedOnlyRows({{0, rows}}, &after);
+    const PlanDiff diff = Diff(before, after);
+    const TensorChange* change = Find(diff, TensorChangeKind::kDestinationSharding);
+    REQUIRE(change != nullptr);
+    CHECK(change->after == text + " of the elements, 6 copies, 6 ranks");
+  }
+}
+
 TEST_CASE("templates that are compared as a whole count the tensors that lose something") {
   Plan before = testing::ExpertPlan();
   before.supers[0].loop_extent[1] = int64_t{1} << 50;
@@ -522,7 +536,7 @@ TEST_CASE("what is wrong with a limit is told apart") {
       {"time>1.5ns", "has a limit that is no whole number of nanoseconds: '1.5ns'"},
       {"time>5min", "has no unit 'min', but ns, us, ms or s, or, after a sign, %"},
       {"staging>64mib",
-       "has no unit 'mib', but B, kB, MB, GB, KiB, MiB or GiB, or, after a sign, %"},
+       "has no unit 'mib', but B, kB, MB, GB, TB, KiB, MiB, GiB or TiB, or, after a sign, %"},
       {"staging>12345678901234567890123456789B",
        "has a limit over 2^62 bytes: '12345678901234567890123456789B'"},
       {"staging>4611686018427387904.5B", "has a limit over 2^62 bytes: '4611686018427387904.5B'"},
@@ -545,6 +559,10 @@ TEST_CASE("limits with decimals are exact") {
   CHECK(!Passes("staging>+1.5 kB", 10, 1511));
   CHECK(Passes("staging>+5 %", 1000, 1050));
   CHECK(Passes("staging>1000", 0, 1000));
+  CHECK(Passes("staging>1.5TB", 0, 1'500'000'000'000));
+  CHECK(!Passes("staging>1.5TB", 0, 1'500'000'000'001));
+  CHECK(Passes("staging>+2TiB", 1, int64_t{2} * (int64_t{1} << 40) + 1));
+  CHECK(!Passes("staging>+2TiB", 1, int64_t{2} * (int64_t{1} << 40) + 2));
   CHECK(!Passes("staging>4611686018427387904B", 0, INT64_MAX));
 }
 
@@ -577,6 +595,12 @@ TEST_CASE("a gate says exactly what has decided") {
   CHECK(Judged("time>1ns", Diff(before, before)).reason ==
         "time 25,590 ns to 25,590 ns; at most 1 ns would pass");
   CHECK(Judged("time>+0%", Diff(before, before)).reason == "time 25.6 us to 25.6 us");
+  CHECK(Judged("time>-200%", diff).reason ==
+        "time 25,590 ns to 25,600 ns, +0.039 %; nothing would pass");
+  CHECK(Judged("time>-1s", diff).reason ==
+        "time 25,590 ns to 25,600 ns, +0.039 %; nothing would pass");
+  CHECK(Judged("time>-100%", diff).reason ==
+        "time 25,590 ns to 25,600 ns, +0.039 %; at most 0 ns would pass");
 }
 
 TEST_CASE("Markdown of hostile names has no markup of theirs") {

@@ -57,10 +57,11 @@ std::string CutDims(const std::set<Id>& boxes, size_t axis_count, const ContentI
   return (cut == 1 ? " on dim " : " on dims ") + text;
 }
 
-// "33.3 %", never more than it is.
+// "33.3 %"; what is not nothing and not all is not said to be.
 std::string PartText(ElementCount part, ElementCount whole) {
-  const auto thousandths = static_cast<int64_t>(part * 1000 / whole);
-  return thousandths == 0 ? "under 0.1 %" : FormatPercent(static_cast<double>(thousandths) / 1000);
+  if (part * 1000 < whole) return "under 0.1 %";
+  if (part * 10'000 >= whole * 9'995) return "over 99.9 %";
+  return FormatPercent(static_cast<double>(part) / static_cast<double>(whole));
 }
 
 // How many different elements the boxes have; nothing when it cannot be told.
