@@ -168,14 +168,16 @@ Status Executor::Prepare(std::chrono::nanoseconds timeout) {
   ready_ = false;  // what this rank had agreed on before, another one may no longer have
   const Deadline deadline = DeadlineIn(timeout);
   std::unique_ptr<PreparedProgram> program;
-  const Status local = CreateProgram(&program);
+  Status local = TakeEarlyAbort();
+  if (local.ok()) local = CreateProgram(&program);
   StatusOr<std::vector<uint32_t>> ranks = AgreeOnPlan(
       backend_->control(), {rank_, plan_->root_digest, local, options_.verify_executions},
       RanksOf(*plan_->plan), deadline);
   if (!ranks.ok()) return ranks.status();
   ranks_of_members_ = *std::move(ranks);
   backend_->control()->SetRanks(ranks_of_members_);
-  const Status connected = Connect(std::move(program), deadline);
+  Status connected = Connect(std::move(program), deadline);
+  if (connected.ok()) connected = TakeEarlyAbort();
   // Engines are made together or not at all: one that lacks its peers is of no use.
   failure_ = AgreeOnStatus(backend_->control(), ranks_of_members_, connected, deadline);
   ready_ = failure_.ok();
@@ -199,7 +201,10 @@ Status Executor::Connect(std::unique_ptr<PreparedProgram> program, Deadline dead
   StatusOr<std::unique_ptr<ExecutionEngine>> engine = backend_->CreateEngine(spec, deadline);
   if (!engine.ok()) return engine.status();
   engine_ = *std::move(engine);
-  abortable_.store(engine_.get(), std::memory_order_release);
+  {
+    const std::lock_guard lock(mutex_);
+    abortable_ = engine_.get();
+  }
   if (backend_->needs_callers_thread()) return Status();
   try {
     worker_ = std::thread([this] { Work(); });
@@ -335,14 +340,27 @@ std::vector<uint32_t> Executor::ReplicaMembers() const {
 }
 
 void Executor::Abort(const std::string& reason) {
-  ExecutionEngine* const engine = abortable_.load(std::memory_order_acquire);
-  if (engine == nullptr) return;
-  engine->Abort(Status(StatusCode::kAborted, reason));
+  const Status status(StatusCode::kAborted, reason);
+  ExecutionEngine* engine = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    engine = abortable_;
+    if (engine == nullptr) {
+      if (early_abort_.ok()) early_abort_ = status;
+      return;
+    }
+  }
+  engine->Abort(status);
   {
     const std::lock_guard lock(mutex_);
     has_untold_abort_ = true;
   }
   changed_.notify_all();
+}
+
+Status Executor::TakeEarlyAbort() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(early_abort_, Status());
 }
 
 std::vector<bool> Executor::CompleteParams() const {

@@ -13,7 +13,6 @@
 #ifndef RESHARD_RUNTIME_EXEC_EXECUTOR_H_
 #define RESHARD_RUNTIME_EXEC_EXECUTOR_H_
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -85,7 +84,7 @@ class Executor {
 
   // From any thread: ends the execution that runs, or the next one, on all ranks with an error. The
   // others are told at once where executions run on a thread of the executor; else by this rank's
-  // next call.
+  // next call. Before the first Prepare is over it fails that Prepare, on all ranks.
   void Abort(const std::string& reason);
 
   uint32_t rank() const { return rank_; }
@@ -112,6 +111,7 @@ class Executor {
   Status RunOnce();
   // While the caller's thread uses the backend, the worker does not. Waits until that is so.
   class CallerUsesBackend;
+  Status TakeEarlyAbort();
   void ForgetGeneration();
   std::string SentText() const;
   Status Explain(const Status& status) const;
@@ -127,7 +127,6 @@ class Executor {
   std::vector<uint32_t> ranks_of_members_;
   std::unique_ptr<PreparedProgram> program_;
   std::unique_ptr<ExecutionEngine> engine_;  // ends before its program does
-  std::atomic<ExecutionEngine*> abortable_{nullptr};
   ExecutionRecord record_;
   bool ready_ = false;
   bool running_ = false;
@@ -140,11 +139,13 @@ class Executor {
   enum class Order : uint8_t { kIdle, kRun, kDone, kQuit };
   std::mutex mutex_;
   std::condition_variable changed_;
-  Order order_ = Order::kIdle;        // guarded by mutex_
-  Status result_;                     // of the execution; the worker's while order_ is kRun
-  bool has_untold_abort_ = false;     // guarded by mutex_
-  bool worker_tells_abort_ = false;   // guarded by mutex_: it uses the backend
-  bool caller_uses_backend_ = false;  // guarded by mutex_
+  Order order_ = Order::kIdle;            // guarded by mutex_
+  Status result_;                         // of the execution; the worker's while order_ is kRun
+  ExecutionEngine* abortable_ = nullptr;  // guarded by mutex_: the engine, once it is made
+  Status early_abort_;                    // guarded by mutex_: of an Abort before that
+  bool has_untold_abort_ = false;         // guarded by mutex_
+  bool worker_tells_abort_ = false;       // guarded by mutex_: it uses the backend
+  bool caller_uses_backend_ = false;      // guarded by mutex_
   std::thread worker_;
 };
 

@@ -347,6 +347,32 @@ TEST_CASE("ranks that all hold nothing commit nothing") {
   }
 }
 
+TEST_CASE("an abort before the first prepare, or during it, fails it on every rank") {
+  for (const bool during : {false, true}) {
+    CAPTURE(during);
+    Job job(testing::ToyPlan(), {});
+    if (!during) job.executors[2]->Abort("cancelled");
+    const std::vector<Status> results = job.OnAll([&](size_t r) {
+      if (during && r == 1) {  // rank 2 waits for this one
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        job.executors[2]->Abort("cancelled");
+      }
+      return job.executors[r]->Prepare(seconds(20));
+    });
+    for (size_t r = 0; r < results.size(); ++r) {
+      CAPTURE(r);
+      CHECK(results[r].code() == StatusCode::kAborted);
+      CHECK(results[r].message().find("cancelled") != std::string::npos);
+      CHECK(job.executors[r]->Start(nullptr, 1).code() ==
+            (during ? StatusCode::kAborted : StatusCode::kWrongOrder));
+    }
+    if (!during) {  // it was said
+      CheckOk(job.Prepare());
+      CheckOk(job.Execute(1));
+    }
+  }
+}
+
 TEST_CASE("a rank that cannot connect is an error on every rank, for good") {
   JobOptions options;
   options.refusing_rank = 3;

@@ -341,9 +341,10 @@ RESHARD_API reshard_result reshard_executor_commit(reshard_executor* executor, i
 
 /* From any thread at any time: the execution ends with an error on all ranks. `reason` is part of
  * its text; may be NULL. A rank that runs none tells the others all the same, at once or when its
- * prepare or commit is over, and its next execution fails. With NCCL, and with MPI below
- * MPI_THREAD_MULTIPLE from another thread than MPI's, they learn it only from its next execution, or
- * by their timeout. */
+ * prepare or commit is over, and its next execution fails. Before the first prepare is over there is
+ * none to fail: that prepare, or the next one, is an error on all ranks instead. With NCCL, and with
+ * MPI below MPI_THREAD_MULTIPLE from another thread than MPI's, they learn it only from its next
+ * execution, or by their timeout. */
 RESHARD_API reshard_result reshard_executor_abort(reshard_executor* executor, const char* reason);
 
 typedef struct reshard_executor_state {
