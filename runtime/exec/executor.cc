@@ -37,15 +37,16 @@ std::string HoldingText(const Holding& holding) {
 
 Status CompareHoldings(const std::vector<uint32_t>& ranks, const std::vector<Holding>& holdings) {
   const Holding& first = holdings[0];
-  const bool first_holds_none = first.started == Executor::kNoGeneration;
-  std::string text =
-      "the replica does not hold one generation: rank " + std::to_string(ranks[0]) + " " +
-      (first_holds_none ? HoldingText(first) : "has completed " + std::to_string(first.complete));
+  const bool first_completed_none = first.complete == Executor::kNoGeneration;
+  std::string text = "the replica does not hold one generation: rank " + std::to_string(ranks[0]) +
+                     " " +
+                     (first_completed_none ? HoldingText(first)
+                                           : "has completed " + std::to_string(first.complete));
   const size_t said_bytes = text.size();
-  bool one = !first_holds_none;
-  for (size_t i = first_holds_none ? 1 : 0; i < ranks.size(); ++i) {
+  bool one = !first_completed_none;
+  for (size_t i = first_completed_none ? 1 : 0; i < ranks.size(); ++i) {
     const Holding& holding = holdings[i];
-    if (!first_holds_none && holding.started == holding.complete &&
+    if (!first_completed_none && holding.started == holding.complete &&
         holding.complete == first.complete) {
       continue;
     }

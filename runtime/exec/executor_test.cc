@@ -347,6 +347,20 @@ TEST_CASE("ranks that all hold nothing commit nothing") {
   }
 }
 
+TEST_CASE("a rank that completed nothing is said not to have completed, once") {
+  Job job(testing::ToyPlan(), {});
+  CheckOk(job.Prepare());
+  job.executors[0]->Abort("no");
+  for (const Status& result : job.Execute(1)) CHECK_FALSE(result.ok());
+  const std::vector<Status> results =
+      job.OnAll([&](size_t r) { return job.executors[r]->Commit(seconds(20)).status(); });
+  for (const Status& result : results) {
+    CHECK(
+        result.message().starts_with("the replica does not hold one generation: "
+                                     "rank 0 did not complete 1, rank 1 did not complete 1, "));
+  }
+}
+
 TEST_CASE("an abort before the first prepare, or during it, fails it on every rank") {
   for (const bool during : {false, true}) {
     CAPTURE(during);
