@@ -87,6 +87,11 @@ StatusOr<ExecutorOptions> OptionsOf(const reshard_executor_options* given) {
   result.wait_timeout = *timeout;
   result.trace = options.trace != 0;
   result.verify_executions = options.verify_executions;
+  if ((options.replica != nullptr) != (options.replica_count > 0)) {
+    return Status(StatusCode::kInvalidArgument,
+                  "replica is " + std::string(options.replica == nullptr ? "NULL" : "not NULL") +
+                      " and replica_count is " + std::to_string(options.replica_count));
+  }
   if (options.replica != nullptr) {
     result.replica.assign(options.replica, options.replica + options.replica_count);
   }
@@ -114,9 +119,9 @@ StatusOr<ParamBuffer> BufferOf(const reshard_buffer& given) {
   if (given.shape != nullptr) {
     buffer.has_shape = true;
     buffer.shape.assign(given.shape, given.shape + given.dim_count);
-    if (given.strides != nullptr) {
-      buffer.strides.assign(given.strides, given.strides + given.dim_count);
-    }
+  }
+  if (given.strides != nullptr) {
+    buffer.strides.assign(given.strides, given.strides + given.dim_count);
   }
   return buffer;
 }

@@ -92,13 +92,12 @@ void CheckShape(const PlanFamily& family, const ParamBuffer& buffer, Problems* p
     problems->Add("'" + buffer.name + "' is " + std::string(DTypeText(*buffer.dtype)) +
                   ", expected " + std::string(DTypeText(family.dtype)));
   }
-  if (!buffer.has_shape) return;
-  if (buffer.shape != family.shape) {
+  if (buffer.has_shape && buffer.shape != family.shape) {
     problems->Add("'" + buffer.name + "' has shape " + ListText(buffer.shape) + ", expected " +
                   ListText(family.shape));
   } else if (!buffer.strides.empty() && buffer.bytes > 0 &&
-             (buffer.strides.size() != buffer.shape.size() ||
-              !IsRowMajor(buffer.shape, buffer.strides))) {
+             (buffer.strides.size() != family.shape.size() ||
+              !IsRowMajor(family.shape, buffer.strides))) {
     std::vector<int64_t> expected(family.shape.size(), 1);
     for (size_t d = expected.size(); d-- > 1;) expected[d - 1] = expected[d] * family.shape[d];
     problems->Add("'" + buffer.name + "' has strides " + ListText(buffer.strides) +

@@ -182,6 +182,12 @@ TEST_CASE("dtype, shape, strides and device of a buffer are compared with the pl
   CHECK(Has(error, "'w.columns' is in device 1, expected host memory"));
   CHECK(Has(error, "'w.columns' has strides [1, 8], expected row-major [2, 1]"));
   REQUIRE(reshard_executor_unbind(rank.executor) == RESHARD_OK);
+  bound.dtype = nullptr;
+  bound.device = RESHARD_HOST_DEVICE;
+  bound.shape = nullptr;
+  REQUIRE(reshard_executor_bind(rank.executor, &bound) == RESHARD_OK);
+  CHECK(Has(job.Prepare()[3].error, "'w.columns' has strides [1, 8], expected row-major [2, 1]"));
+  REQUIRE(reshard_executor_unbind(rank.executor) == RESHARD_OK);
   bound.dtype = "float32";
   CHECK(ErrorOf(reshard_executor_bind(rank.executor, &bound), RESHARD_ERROR_INVALID_ARGUMENT) ==
         "'w.columns': there is no dtype 'float32'");
@@ -280,6 +286,14 @@ TEST_CASE("replicas commit on their own") {
   options.replica = without.data();
   options.replica_count = 2;
   reshard_executor* none = nullptr;
+  CHECK(reshard_executor_create(job.plan(), 2, job.ranks()[2].backend, &options, &none) ==
+        RESHARD_ERROR_INVALID_ARGUMENT);
+  // A list and its length come together.
+  options.replica_count = 0;
+  CHECK(reshard_executor_create(job.plan(), 2, job.ranks()[2].backend, &options, &none) ==
+        RESHARD_ERROR_INVALID_ARGUMENT);
+  options.replica = nullptr;
+  options.replica_count = 3;
   CHECK(reshard_executor_create(job.plan(), 2, job.ranks()[2].backend, &options, &none) ==
         RESHARD_ERROR_INVALID_ARGUMENT);
 }
