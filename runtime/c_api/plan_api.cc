@@ -89,7 +89,9 @@ reshard_result reshard_plan_load(const char* path, const reshard_plan_options* o
   return Guarded([&] {
     if (path == nullptr) return NullArgument("path");
     return LoadWith(options, plan, [&](const reshard::LoadOptions& load_options) {
-      return reshard::LoadPlanFile(path, load_options);
+      // LoadPlanFile takes "-" for standard input, which is not the library's.
+      const std::string file = std::strcmp(path, "-") == 0 ? "./-" : path;
+      return reshard::LoadPlanFile(file, load_options);
     });
   });
 }

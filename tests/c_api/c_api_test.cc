@@ -146,6 +146,8 @@ TEST_CASE("the digest that was reviewed is demanded") {
 
   const std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/absent.fb";
   CHECK(reshard_plan_load(path.c_str(), &options, &untouched) == RESHARD_ERROR_NOT_FOUND);
+  // A name like any other: standard input is the program's.
+  CHECK(reshard_plan_load("-", nullptr, &untouched) == RESHARD_ERROR_NOT_FOUND);
   const char text[] = "not a plan";
   CHECK(ErrorOf(reshard_plan_load_memory(text, sizeof(text), nullptr, &untouched),
                 RESHARD_ERROR_CORRUPT_DATA)
