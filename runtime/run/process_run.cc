@@ -84,14 +84,14 @@ class ProcessRun {
     RunExit agreed = RunExit::kYes;
     const Status shared = ShareVerdict(verdict, &agreed);
     if (!shared.ok()) {
-      err_ << args_.plan << ": error: member " << control_.member() << ": " << shared << std::endl;
+      PrintLine("error: member " + std::to_string(control_.member()) + ": " + shared.ToString());
       return {RunExit::kCannotJudge, false};
     }
     if (agreed != RunExit::kYes) return {agreed, true};
     CheckedRunResult result;
     const Status executed = Execute(&result);
     if (!executed.ok()) {
-      err_ << args_.plan << ": error: rank " << rank() << ": " << executed << std::endl;
+      PrintLine("error: rank " + std::to_string(rank()) + ": " + executed.ToString());
       const bool bug = executed.code() == StatusCode::kCorruptData;
       return {bug ? RunExit::kOurBug : RunExit::kCannotJudge, false};
     }
@@ -170,15 +170,23 @@ class ProcessRun {
     return Status();
   }
 
+  // In one piece: the members share one standard error, which is not buffered.
+  void PrintLine(const std::string& text) {
+    const std::string line = args_.plan + ": " + text + "\n";
+    err_.write(line.data(), static_cast<std::streamsize>(line.size())).flush();
+  }
+
   void Say(const std::vector<std::string>& messages, const std::vector<size_t>& members) {
     for (const std::string& message : messages) {
-      err_ << args_.plan << ": ";
+      std::string whose;
       if (members.size() < control_.member_count()) {
-        err_ << (members.size() == 1 ? "member " : "members ");
-        for (size_t m = 0; m < members.size(); ++m) err_ << (m == 0 ? "" : ",") << members[m];
-        err_ << ": ";
+        whose = members.size() == 1 ? "member " : "members ";
+        for (size_t m = 0; m < members.size(); ++m) {
+          whose += (m == 0 ? "" : ",") + std::to_string(members[m]);
+        }
+        whose += ": ";
       }
-      err_ << message << "\n";
+      PrintLine(whose + message);
     }
   }
 
@@ -260,7 +268,7 @@ class ProcessRun {
     const RunReport report{&args_, loaded_.get(), memory_, std::move(result)};
     args_.json ? PrintRunJson(report, out_) : PrintRunText(report, out_);
     if (report.result.first) {
-      err_ << args_.plan << ": error: " << report.result.first->Text() << " [wrong-byte]\n";
+      PrintLine("error: " + report.result.first->Text() + " [wrong-byte]");
     }
   }
 

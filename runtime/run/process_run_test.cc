@@ -1,5 +1,6 @@
 #include "runtime/run/process_run.h"
 
+#include <atomic>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -18,6 +19,18 @@ namespace {
 bool Has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
+
+// A stream that notes what is written at a time.
+class PiecesBuffer final : public std::stringbuf {
+ public:
+  std::vector<std::string> pieces;
+
+ protected:
+  std::streamsize xsputn(const char* text, std::streamsize bytes) override {
+    pieces.emplace_back(text, static_cast<size_t>(bytes));
+    return std::stringbuf::xsputn(text, bytes);
+  }
+};
 
 // A job of as many members as the plan has ranks, each a thread in the place of a process.
 struct Job {
@@ -47,13 +60,20 @@ struct Job {
         };
         environment.verify = [this](const Plan&) { return verdict; };
         environment.available_memory_bytes = [] { return int64_t{1} << 40; };
-        std::ostringstream out_stream, err_stream;
+        std::ostringstream out_stream;
+        PiecesBuffer err_buffer;
+        std::ostream err_stream(&err_buffer);
         results[m] = RunOnProcesses(args, environment, group.backends()[m], out_stream, err_stream);
         out[m] = out_stream.str();
-        err[m] = err_stream.str();
+        err[m] = err_buffer.str();
+        // All members write to one standard error.
+        for (const std::string& piece : err_buffer.pieces) {
+          if (!piece.ends_with("\n")) whole_lines = false;
+        }
       });
     }
     for (std::thread& thread : threads) thread.join();
+    CHECK(whole_lines);
   }
   std::vector<RunExit> Codes(bool together) const {
     std::vector<RunExit> codes;
@@ -72,6 +92,7 @@ struct Job {
   Status load_failure;                  // of member 2
   PlanVerdict verdict;
   std::vector<std::string> out, err;
+  std::atomic<bool> whole_lines = true;
   std::vector<ProcessRunResult> results;
 };
 
