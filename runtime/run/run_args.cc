@@ -99,6 +99,11 @@ std::optional<RunArgs> ParseRunArgs(const std::vector<std::string>& arguments, s
     *exit_code = RunExit::kCannotJudge;
     return std::nullopt;
   }
+  if (backend == "loopback" && messages) {
+    err << "reshard-run: --no-shared-memory is for the mpi backend\n";
+    *exit_code = RunExit::kCannotJudge;
+    return std::nullopt;
+  }
   args.backend = backend == "mpi" ? RunBackend::kMpi : RunBackend::kLoopback;
   args.shared_memory = !messages;
   args.timeout = std::chrono::nanoseconds(static_cast<int64_t>(timeout_seconds * 1e9));

@@ -57,6 +57,7 @@ TEST_CASE("usage errors exit with 2 and say what is wrong on standard error") {
       {"a", "--pace", "nan"},
       {"a", "--pace", "2", "--backend", "mpi"},
       {"a", "--trace", "t.json", "--backend", "mpi"},
+      {"a", "--no-shared-memory"},
       {"a", "--repeat", "-1"},
       {"a", "--repeat", "1.5"},
       {"a", "--timeout", "0"},
