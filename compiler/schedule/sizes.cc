@@ -47,9 +47,10 @@ class Sizer {
       rounds_ = std::max(rounds_, rounds);
       sources_ = kMaxSourcesPerSlice;
     }
+    int64_t most = 0;
     for (int attempt = 0; attempt < kCutAttempts; ++attempt) {
       CutSlices(routing_, cuts_, ports_, Limits(false), &trees_);
-      int64_t most = 0;
+      most = 0;
       for (const ScheduledTree& tree : trees_) {
         if (!tree.local) most = std::max(most, static_cast<int64_t>(tree.slices.size()));
       }
@@ -60,6 +61,9 @@ class Sizer {
         rounds_ = most;
       }
     }
+    // Slices so small that they need all rounds may not be worth a message: with fewer slices each round
+    // takes longer, and ports have a larger share of it.
+    if (IsFlat(traffic_) && most > 0 && most < rounds_) SpreadOver(most);
     CutSlices(routing_, cuts_, ports_, Limits(true), &trees_);
     for (const ScheduledTree& tree : trees_) {
       for (const DraftSlice& slice : tree.slices) widest_ = std::max(widest_, slice.extent);
@@ -69,12 +73,15 @@ class Sizer {
   RoundLimits RoundShares() const;
 
  private:
+  // Fewer rounds, in slices that are as even as those of more would be.
+  void SpreadOver(int64_t rounds);
   SliceLimits Limits(bool by_port) const;
   // Of the NIC of a rank, 0 where it has none.
   int64_t RateOf(Rank rank) const {
     const OutletId outlet = ports_.outlet_of_rank(rank);
     return outlet == kNone ? 0 : ports_.outlet(outlet).bytes_per_s;
   }
+  static int64_t BytesOf(const RoutedStream& stream);
   int64_t FastestRate() const;
   // Of the NICs that land the stream.
   int64_t SlowestRate(const RoutedStream& stream) const;
@@ -105,9 +112,16 @@ class Sizer {
   std::vector<ScheduledTree>& trees_;
   int64_t fastest_rate_;
   int64_t rounds_ = 1;
+  int64_t most_least_bytes_ = INT64_MAX;  // no slice has to be larger to be worth a message
   uint32_t sources_ = kFewSourcesPerSlice;
   int64_t widest_ = 0;  // slice
 };
+
+int64_t Sizer::BytesOf(const RoutedStream& stream) {
+  int64_t bytes = 0;
+  for (const ClassRange& range : stream.bytes) bytes += range.extent;
+  return bytes;
+}
 
 int64_t Sizer::FastestRate() const {
   int64_t fastest = 0;
@@ -140,15 +154,23 @@ int64_t Sizer::LeastBytes(int64_t bytes_per_s) const {
   const bool slow = bytes_per_s > 0 && bytes_per_s < fastest_rate_;
   const int64_t own =
       slow ? std::max(kLeastSlowBytes, Portion(least, bytes_per_s, fastest_rate_)) : least;
-  return std::min(most_bytes_, own);
+  return std::min({most_bytes_, most_least_bytes_, own});
+}
+
+void Sizer::SpreadOver(int64_t rounds) {
+  rounds_ = rounds;
+  int64_t largest = 0;
+  for (const RoutedStream& stream : routing_.streams) {
+    if (!stream.local) largest = std::max(largest, BytesOf(stream));
+  }
+  most_least_bytes_ = CeilDiv(largest, rounds) + kCutAlignBytes;
 }
 
 SliceLimits Sizer::Limits(bool by_port) const {
   SliceLimits limits;
   limits.sources = sources_;
   for (const RoutedStream& stream : routing_.streams) {
-    int64_t bytes = 0;
-    for (const ClassRange& range : stream.bytes) bytes += range.extent;
+    int64_t bytes = BytesOf(stream);
     for (const RoutedTree& tree : stream.trees) {
       const Rank head = tree.landers[0];
       if (stream.local || !ports_.SameDomain(tree.sources[0].source, head)) continue;

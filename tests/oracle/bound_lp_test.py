@@ -349,6 +349,14 @@ class BoundLpTest(unittest.TestCase):
         own = [(10**9, [0], [rank]) for rank in range(1, 9)]
         self.reaches_bound(Job([[400]] + [[50]] * 8, own), 1.1)
 
+    def test_random_fast_senders_reach_the_bound(self):
+        rng = random.Random(7)
+        for _ in range(8):
+            width = rng.choice([2, 4])
+            needers = rng.sample(range(1, width + 1), rng.randint(2, width))
+            self.reaches_bound(Job([[width], [1] * width], [(rng.randint(100, 900) * 10**6, [0], needers)],
+                                   scaleup=10**6), 1.05)
+
     def test_all_to_all_reaches_the_bound(self):
         tensors = [(10**9, [a], [b]) for a in range(6) for b in range(6) if a != b]
         self.reaches_bound(Job([[50]] * 6, tensors), 1.06)
