@@ -8,6 +8,7 @@
 
 #include "compiler/plan_tools/canonical_plan.h"
 #include "compiler/plan_tools/loads.h"
+#include "compiler/plan_tools/padding_diff.h"
 #include "compiler/plan_tools/summary.h"
 #include "runtime/base/sha256.h"
 
@@ -149,6 +150,10 @@ void DiffTables(const Plan& before, const Plan& after, PlanDiff* diff) {
   const PlanRowChanges rows = CompareRows(before, after);
   diff->renumbered = rows.renumbered;
   if (rows.changed()) diff->tensors = DiffTensors(before, after);
+  if (rows.destination_params.changed()) {
+    std::vector<TensorChange> padding = DiffPadding(before, after);
+    std::move(padding.begin(), padding.end(), std::back_inserter(diff->tensors));
+  }
   const auto changed = [&](std::string_view name) {
     return std::any_of(world.begin(), world.end(), [&](const TableChange& change) {
       return change.name == name && change.changed();

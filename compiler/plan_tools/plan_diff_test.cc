@@ -401,6 +401,28 @@ TEST_CASE("templates that are compared as a whole count the tensors that lose so
   CHECK(!Judged("coverage", diff).passed);
 }
 
+TEST_CASE("padding that is kept instead of set to zero is told, of params") {
+  Plan zero = testing::ReplicatedPlan();
+  for (uint32_t f = 0; f < zero.families.size(); ++f) {
+    if (zero.families[f].side == PlanSide::kDestination)
+      zero.fills.push_back({f, PlanFillRule::kZero, 0, 0, 0});
+  }
+  REQUIRE(!zero.fills.empty());
+  Plan keep = zero;
+  for (PlanFill& fill : keep.fills) fill.rule = PlanFillRule::kKeep;
+  const PlanDiff diff = Diff(zero, keep);
+  REQUIRE(diff.tensors.size() == 1);
+  CHECK(diff.tensors[0].kind == TensorChangeKind::kPadding);
+  CHECK(diff.tensors[0].before == "zero");
+  CHECK(diff.tensors[0].after == "kept");
+  CHECK(Judged("coverage", diff).passed);
+  const TensorChange* added =
+      Find(Diff(testing::ReplicatedPlan(), keep), TensorChangeKind::kPadding);
+  REQUIRE(added != nullptr);
+  CHECK(added->before == "none");
+  CHECK(added->after == "kept");
+}
+
 TEST_CASE("what no section of its own tells is told by the tables") {
   const Plan before = testing::ReplicatedPlan();
   Plan after = before;
