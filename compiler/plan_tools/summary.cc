@@ -89,6 +89,13 @@ PlanSummary Summarize(const Plan& plan) {
   return summary;
 }
 
+std::string RelayingText(const PlanSummary& summary) {
+  if (summary.relaying_ranks.empty()) return "";
+  const bool one = summary.relaying_ranks.size() == 1;
+  return (one ? "by rank " : "by ranks ") + DescribeRanks(summary.relaying_ranks) +
+         (one ? ", which holds and needs nothing" : ", which hold and need nothing");
+}
+
 std::string RelayBoundText(const PlanSummary& summary) {
   return "at least " + FormatNanoseconds(summary.relay_bound_ns) +
          " if only domains that hold or need bytes pass them on";
@@ -123,13 +130,7 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
                    (RoundCostNs(plan) == kDefaultRoundNs
                         ? ""
                         : ", " + FormatNanoseconds(RoundCostNs(plan)) + " a round")}};
-  if (!summary.relaying_ranks.empty()) {
-    const bool one = summary.relaying_ranks.size() == 1;
-    pairs.emplace_back("passed on", (one ? "by rank " : "by ranks ") +
-                                        DescribeRanks(summary.relaying_ranks) +
-                                        (one ? ", which holds and needs nothing"
-                                             : ", which hold and need nothing"));
-  }
+  if (!summary.relaying_ranks.empty()) pairs.emplace_back("passed on", RelayingText(summary));
   if (const std::string ranks = LeftOut(plan); !ranks.empty()) {
     const bool one = ranks.find_first_of(",-") == std::string::npos;
     pairs.emplace_back("left out", (one ? "rank " : "ranks ") + ranks +

@@ -35,6 +35,8 @@ struct PlanSummary {
 
 PlanSummary Summarize(const Plan& plan);
 
+// "by rank 10, which holds and needs nothing": who only passes bytes on; empty where nobody does.
+std::string RelayingText(const PlanSummary& summary);
 // The bound with its assumption, where there is one.
 std::string RelayBoundText(const PlanSummary& summary);
 

@@ -119,6 +119,7 @@ std::string OptionsText(const Plan& plan) {
   return text;
 }
 
+// Facts that no plan of the page has (their text is empty) are left out.
 struct Fact {
   const char* name;
   std::function<std::string(const ReportPlan&, const PlanSummary&)> text;
@@ -144,6 +145,8 @@ std::vector<Fact> Facts() {
          return FormatBytes(HeaderOf(r).totals.scaleup_bytes) + ", and " +
                 FormatBytes(HeaderOf(r).totals.local_bytes) + " inside ranks";
        }},
+      {"passed on", [](R, S s) { return RelayingText(s); }},
+      {"relays", [](R, S s) { return s.relay_bound_ns > 0 ? RelayBoundText(s) : ""; }},
       {"staging",
        [](R r, S) {
          return FormatBinary(HeaderOf(r).totals.max_staging_bytes) + " on the busiest rank";
@@ -167,11 +170,13 @@ std::string FactsHtml(const std::vector<ReportPlan>& plans,
   rows += "<tbody>";
   for (const Fact& fact : Facts()) {
     std::string row = "<th scope=\"row\">" + std::string(fact.name) + "</th>";
+    bool known = false;
     for (size_t i = 0; i < plans.size(); ++i) {
       const std::string text = HtmlText(fact.text(plans[i], summaries[i]));
+      known = known || !text.empty();
       row += Element("td", "name", fact.code ? Element("code", "", text) : text);
     }
-    rows += Element("tr", "", row);
+    if (known) rows += Element("tr", "", row);
   }
   return Element("div", "scroll facts", Element("table", "", rows + "</tbody>"));
 }

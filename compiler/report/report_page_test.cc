@@ -78,6 +78,15 @@ TEST_CASE("a verifier that ran out of budget has proven nothing") {
   CHECK(page.find("Undecided") != std::string::npos);
 }
 
+TEST_CASE("the summary names ranks that only pass bytes on, where there are any") {
+  const std::string carried = PageOf(testing::CarriedPlan(), "plan.fb");
+  CHECK(carried.find("<th scope=\"row\">passed on</th>") != std::string::npos);
+  CHECK(carried.find("by rank 1, which holds and needs nothing") != std::string::npos);
+  const std::string toy = PageOf(testing::ToyPlan(), "plan.fb");
+  CHECK(toy.find("<th scope=\"row\">passed on</th>") == std::string::npos);
+  CHECK(toy.find("<th scope=\"row\">relays</th>") == std::string::npos);
+}
+
 TEST_CASE("two plans have a page that begins with what differs") {
   const LoadedPlan first{testing::ToyPlan(), {}};
   LoadedPlan second = first;
