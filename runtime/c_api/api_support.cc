@@ -166,6 +166,10 @@ reshard_result reshard_set_log(reshard_log_function function, void* user) {
 
 reshard_result reshard_backend_destroy(reshard_backend* backend) {
   return Guarded([&] {
+    const auto found = reshard::c_api::FindBackend(backend);
+    if (!found) return BadHandle("backend");
+    const reshard::Status thread = found->CheckThread();
+    if (!thread.ok()) return reshard::c_api::Report(thread);
     return reshard::c_api::Backends().Remove(backend) ? RESHARD_OK : BadHandle("backend");
   });
 }

@@ -220,7 +220,9 @@ reshard_result reshard_executor_create(const reshard_plan* plan, uint32_t rank,
 
 reshard_result reshard_executor_destroy(reshard_executor* executor) {
   std::shared_ptr<ExecutorObject> removed;  // ends after the call that uses it
-  return WithExecutor(executor, [&](ExecutorObject&) {
+  return WithExecutor(executor, [&](ExecutorObject& object) {
+    const Status thread = object.executor->CheckThread();
+    if (!thread.ok()) return Report(thread);
     removed = Executors().Remove(executor);
     return removed ? RESHARD_OK : BadHandle("executor");
   });

@@ -60,8 +60,12 @@ class Executor {
   static StatusOr<std::unique_ptr<Executor>> Create(std::shared_ptr<const SharedPlan> plan,
                                                     uint32_t rank, std::shared_ptr<Backend> backend,
                                                     ExecutorOptions options);
-  // Ends an execution that runs, with an error on all ranks.
+  // Ends an execution that runs, with an error on all ranks. On a thread for which CheckThread is
+  // ok.
   ~Executor();
+
+  // Error on a thread that must not use the backend.
+  Status CheckThread() const { return backend_->CheckThread(); }
 
   // The buffer is the caller's and lives until it is bound no more. What is wrong with it is said
   // by Prepare, together with all else that is wrong. Not while an execution runs.

@@ -248,6 +248,8 @@ RESHARD_API reshard_result reshard_backend_tcp_create(const reshard_tcp_options*
 
 /* MPI: reshard_mpi.h. NCCL: reshard_nccl.h. */
 
+/* As executor_destroy: RESHARD_ERROR_WRONG_ORDER on a thread that must not use the backend, and
+ * nothing is destroyed. */
 RESHARD_API reshard_result reshard_backend_destroy(reshard_backend* backend);
 
 /* ---- Executors ------------------------------------------------------------------------------- */
