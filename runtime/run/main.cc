@@ -1,9 +1,11 @@
 // reshard-run: see run_command.h.
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <iostream>
 #include <memory>
 #include <new>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,22 +44,28 @@ reshard::RunExit RunWithMpi(const reshard::RunArgs& args,
   return result.exit_code;
 }
 
+reshard::RunExit Run(const std::vector<std::string>& arguments) {
+  reshard::RunExit exit_code = reshard::RunExit::kYes;
+  const std::optional<reshard::RunArgs> args =
+      reshard::ParseRunArgs(arguments, std::cout, std::cerr, &exit_code);
+  if (!args) return exit_code;
+  reshard::RunEnvironment environment;
+  environment.load = [](const std::string& path) { return reshard::LoadPlanFile(path, {}); };
+  environment.verify = Verify;
+  environment.available_memory_bytes = reshard::AvailableMemoryBytes;
+  if (args->backend == reshard::RunBackend::kMpi) return RunWithMpi(*args, environment);
+  return reshard::RunCommand(*args, environment, std::cout, std::cerr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   try {
-    reshard::RunExit exit_code = reshard::RunExit::kYes;
-    const std::optional<reshard::RunArgs> args = reshard::ParseRunArgs(
-        std::vector<std::string>(argv + 1, argv + argc), std::cout, std::cerr, &exit_code);
-    if (!args) return static_cast<int>(exit_code);
-    reshard::RunEnvironment environment;
-    environment.load = [](const std::string& path) { return reshard::LoadPlanFile(path, {}); };
-    environment.verify = Verify;
-    environment.available_memory_bytes = reshard::AvailableMemoryBytes;
-    if (args->backend == reshard::RunBackend::kMpi) {
-      return static_cast<int>(RunWithMpi(*args, environment));
-    }
-    return static_cast<int>(reshard::RunCommand(*args, environment, std::cout, std::cerr));
+    const reshard::RunExit exit_code = Run(std::vector<std::string>(argv + 1, argv + argc));
+    std::cout.flush();
+    if (std::cout) return static_cast<int>(exit_code);
+    std::cerr << "reshard-run: error: cannot write to standard output [cannot-write]\n";
+    return static_cast<int>(std::max(exit_code, reshard::RunExit::kCannotJudge));
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr, "reshard-run: error: out of memory [limit-exceeded]\n");
     return static_cast<int>(reshard::RunExit::kCannotJudge);
