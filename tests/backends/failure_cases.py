@@ -5,7 +5,9 @@ its params complete; what it calls complete has to be so to the last byte; nobod
 survivors go on with a plan of their own, in the same processes and on the same buffers.
 """
 
+import os
 import re
+import signal
 import tempfile
 
 from tests.backends.failure_job import RANKS, TIMEOUT_MS, Job, compile_plan
@@ -117,6 +119,24 @@ class FailureCases:
 
     def test_a_rank_is_stopped_at_the_end(self):
         self.check_failure(3, "end", "stop")
+
+    def test_a_rank_that_was_stopped_does_not_commit_alone(self):
+        # It goes on when all others have given up; rank 0 collects what all say in a commit.
+        for victim in (0, 7):
+            arguments = [self.plan, victim, "end", "stop", TIMEOUT_MS]
+            job = Job(*self.job(list(map(str, arguments)), ()))
+            try:
+                saw = job.wait_for("result", RANKS - 1)
+                os.kill(job.processes()[victim], signal.SIGCONT)
+                resumed = job.wait_for("resumed", 1)
+            finally:
+                job.end()
+            self.assertEqual(len(saw), RANKS - 1, job.errors)
+            for line in saw:
+                self.check_survivor(line, victim)
+                self.assertIn("no answer from rank %d; " % victim, line["commit_text"])
+            self.assertEqual([line["resumed"] for line in resumed], [victim], job.errors)
+            self.assertNotEqual(resumed[0]["commit"], "ok", resumed)
 
     def test_survivors_go_on_with_a_plan_of_their_own(self):
         # Other layouts, which leave rank 2 over: without rank 3 its replica is of no use. And the

@@ -186,14 +186,20 @@ class RankJob {
 
 int SignalOf(const std::string& how) { return how == "stop" ? SIGSTOP : SIGKILL; }
 
-// The rank that fails. `touched`: pages of its params that the first execution touched; for
+// The rank `rank`, that fails. `touched`: pages of its params that the first execution touched; for
 // `middle` it fails when the second one touches half as many.
-void PlayVictim(const Args& args, size_t touched, RankJob* job) {
+void PlayVictim(const Args& args, uint32_t rank, size_t touched, RankJob* job) {
   const int signal = SignalOf(args.how);
   if (args.when == "start") raise(signal);
   const TouchedPages pages(job->params(), args.when == "middle" ? touched / 2 : 0, signal);
   (void)job->Execute(2);
   raise(signal);
+  // Stopped, and continued by the test when all others have given up.
+  uint64_t generation = 0;
+  const reshard_result committed = job->Commit(args.timeout_ns, &generation);
+  Say({{"resumed", rank},
+       {"commit", reshard_result_name(committed)},
+       {"commit_text", committed == RESHARD_OK ? "" : reshard_last_error()}});
 }
 
 // At the point `when` of a job whose network the test cuts there.
@@ -292,7 +298,10 @@ void Run(const Args& args, FailureNetwork* network) {
   Say({{"ready", rank}, {"process", getpid()}, {"seconds", job.LastSeconds()}});
   // All begin the execution that fails together.
   network->Barrier();
-  if (touched > 0 && args.how != "link") PlayVictim(args, touched, &job);
+  if (touched > 0 && args.how != "link") {
+    PlayVictim(args, rank, touched, &job);
+    return;
+  }
   Say(PlaySurvivor(args, rank, touched, &job, network));
   if (!args.survivors_plan.empty()) Say(GoOn(args, rank, ranks, &buffers, network));
 }
