@@ -204,8 +204,10 @@ class CandidateSearch {
       TryDirect();
       if (chains) TrySlowApart();
       if (chains) TryHeads();
-      TryHubs(CandidateKind::kHubs);
-      TryHubs(CandidateKind::kRelays);
+      TryHubs(CandidateKind::kHubs, pool_);
+      if (pool_ && !IsWithin(kNear)) TryHubs(CandidateKind::kHubs, false);
+      TryHubs(CandidateKind::kRelays, pool_);
+      if (!binary) TryTwoTrees();
       TrySmallSlices();
       TryMerged();
     }
@@ -367,23 +369,36 @@ class CandidateSearch {
 
   // Stars fill in two rounds, and everybody sends what it receives. Relays help where senders are
   // busier than the bound asks for, and others have less to do.
-  void TryHubs(CandidateKind kind) {
+  void TryHubs(CandidateKind kind, bool pool) {
     if (IsDone() || best().kind == CandidateKind::kDirect) return;
     if (most_heads_ < 2 || most_heads_ > kMostHubs) return;
     const int64_t busiest_ns = BusiestPortNs(*in_.topology, routing_, true);
     const bool relays = kind == CandidateKind::kRelays;
     const bool can_fill = int64_t{best().depth} > 2 &&
                           (int64_t{best().depth} - 2) * kWorthFilling >= int64_t{best().rounds};
-    if (busiest_ns <= NeededNs() && (relays || !can_fill)) return;
+    const bool may_win = !relays && (can_fill || !IsWithin(kNear));
+    if (busiest_ns <= NeededNs() && !may_win) return;
     RouteOptions options;
     options.strategy = Strategy::kHubs;
-    options.pool = pool_;
+    options.pool = pool;
     options.idle_relays = relays;
     Routing routing;
     if (!Route(options, &routing)) return;
     const int64_t new_ns = BusiestPortNs(*in_.topology, routing, true);
     if (relays && new_ns >= busiest_ns - busiest_ns / kWorthReplacing) return;
     Judge(kind, in_.options, std::move(routing));
+  }
+
+  // Far from the bound, with chains of whatever number.
+  void TryTwoTrees() {
+    if (IsDone() || IsWithin(kNear) || most_heads_ < 3) return;
+    if (best().kind == CandidateKind::kDirect) return;
+    RouteOptions options;
+    options.strategy = Strategy::kTwoTrees;
+    options.pool = pool_;
+    Routing routing;
+    if (!Route(options, &routing)) return;
+    Judge(CandidateKind::kTwoTrees, in_.options, std::move(routing));
   }
 
   // A port is busier than the bound asks for, which fewer heads may spare.

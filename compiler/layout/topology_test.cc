@@ -301,7 +301,7 @@ TEST_CASE("a GPU without a NIC of its own uses the nearest ones") {
     CHECK(built.NicNames(1) == Names{"n/a"});
     CHECK(built.NicNames(2) == Names{"n/a", "n/b"});
     CHECK(built.NicNames(4) == Names{"n/c"});
-    CHECK(built.NicNames(5) == Names{"n/a", "n/b", "n/c"});
+    CHECK(built.NicNames(5) == Names{"n/a", "n/c", "n/b"});
   }
   SUBCASE("shared by GPUs that name it") {
     const Built built = OneNode("4",

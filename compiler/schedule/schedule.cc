@@ -88,10 +88,11 @@ class Scheduler {
         order_(transfers, topology, ports_, cuts_, routing, trees_, traffic_.busy_ps,
                RoundCount(traffic_, std::max(kLeastRoundBytes, options.max_staging_bytes / kRecvSlots))) {}
 
-  // Error: staging-infeasible.
+  // Errors: staging-infeasible, slice-too-small.
   bool Run(Diagnostics* diags, Schedule* out);
 
  private:
+  bool CheckSlice(Diagnostics* diags) const;
   RoundSizes SmallestSizes() const;
   RoundSizes SizesFor(int64_t recv_bytes) const;
   void Try(const RoundSizes& sizes);
@@ -176,7 +177,19 @@ bool Scheduler::TryLargest() {
   return false;
 }
 
+bool Scheduler::CheckSlice(Diagnostics* diags) const {
+  const int64_t least = (traffic_.most_landed_bytes + kMaxRounds - 1) / kMaxRounds;
+  if (options_.slice_bytes == 0 || options_.slice_bytes >= least) return true;
+  diags->Error(DiagnosticCode::kSliceTooSmall, Span{},
+               "slices of " + std::to_string(options_.slice_bytes) +
+                   " bytes are too small: plans have at most " + std::to_string(kMaxRounds) +
+                   " rounds, for which this job needs slices of " + std::to_string(least) +
+                   " bytes");
+  return false;
+}
+
 bool Scheduler::Run(Diagnostics* diags, Schedule* out) {
+  if (!CheckSlice(diags)) return false;
   const int64_t limit = options_.max_staging_bytes;
   const RoundSizes smallest = SmallestSizes();
   // What the smallest sizes need is at most this; where that may not fit, it is found out first.

@@ -40,7 +40,7 @@ struct Schedule {
   std::vector<RankSlots> slots;  // rising by rank; ranks not listed need no staging
 };
 
-// Error: staging-infeasible (names the smallest feasible limit).
+// Errors: staging-infeasible and slice-too-small (they name the smallest feasible value).
 [[nodiscard]] bool BuildSchedule(const TransferSet& transfers, const Topology& topology,
                                  const Routing& routing, const ScheduleOptions& options,
                                  Diagnostics* diags, Schedule* out);

@@ -45,7 +45,7 @@ class RoundTimes {
     Wide sent = 0;
     Wide received = 0;
     int64_t messages = 0;  // of both directions
-    int64_t rounded = 0;   // bytes that rounding may add to either direction
+    int64_t rounded = 0;   // bytes that rounding may add to either direction, or take
   };
 
   static Wide Sum(const std::vector<Wide>& times) {
@@ -114,7 +114,8 @@ void RoundTimes::TakeBusiest(std::vector<PortLoad>* loads, int64_t bytes_per_s) 
     const PortLoad load = std::exchange((*loads)[round], PortLoad{});
     const Wide bytes = std::max(load.sent, load.received);
     if (bytes == 0) continue;
-    least_ns_[round] = std::max(least_ns_[round], NanosecondsFor(bytes, bytes_per_s));
+    const Wide least = std::max<Wide>(0, bytes - load.rounded);
+    least_ns_[round] = std::max(least_ns_[round], NanosecondsFor(least, bytes_per_s));
     const Wide most = bytes + load.rounded;
     most_ns_[round] = std::max(most_ns_[round], NanosecondsFor(most, bytes_per_s) + 1);
   }

@@ -84,11 +84,12 @@ class Job:
         with tempfile.TemporaryDirectory() as folder:
             return self._run(["compile"] + self._write(folder) + ["--json"])["bound_ns"] / 1e9
 
-    def compiled(self):
+    def compiled(self, options=()):
         """What is printed of the plan, and its simulated time in seconds."""
         with tempfile.TemporaryDirectory() as folder:
             plan = os.path.join(folder, "plan.fb")
-            printed = self._run(["compile"] + self._write(folder) + ["-o", plan, "--json"])
+            printed = self._run(["compile"] + self._write(folder) + ["-o", plan, "--json"] +
+                                list(options))
             return printed, self._run(["simulate", plan, "--json"])["total_ns"] / 1e9
 
     def _write(self, folder):
@@ -366,6 +367,15 @@ class BoundLpTest(unittest.TestCase):
             tensors = [(10**9, [width * a + i], [width * b + i for b in range(domains) if b != a])
                        for a in range(domains) for i in range(width)]
             self.reaches_bound(Job([[50] * width] * domains, tensors), 1.05)
+
+    def test_no_kind_of_trees_that_is_forced_is_faster_than_the_choice(self):
+        for seed in range(140, 150):
+            job = random_job(seed)
+            _, chosen = job.compiled()
+            for strategy in ("chains", "two-trees", "hubs", "direct"):
+                with self.subTest(seed=seed, strategy=strategy):
+                    _, forced = job.compiled(("--strategy", strategy))
+                    self.assertLess(chosen, forced * 1.005 + 1e-9)
 
     def test_a_rank_cannot_get_more_than_its_ports_carry(self):
         # Three NICs bring the bytes, but the only needer has a slow port into its domain.
