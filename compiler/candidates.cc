@@ -122,9 +122,9 @@ int64_t SquareRoot(int64_t square) {
 }
 
 // What the last lander of a tree takes at least, whatever the size of its equal slices: with R of
-// them, as many rounds as the tree is deep pass before the first one comes, each with a cost and 1 / R
-// of the bytes' time, and then it receives R. The sum is least where R costs equal the time to fill.
-// Trees that begin inside a domain fill faster: they are left out.
+// them, as many rounds as the tree is deep pass before the first one comes, each with a cost and 1
+// / R of the bytes' time, and then it receives R. The sum is least where R costs equal the time to
+// fill. Trees that begin inside a domain fill faster: they are left out.
 int64_t LeastNs(const Ports& ports, const Routing& routing, int64_t round_ns) {
   int64_t least_ns = 0;
   for (const RoutedStream& stream : routing.streams) {
@@ -133,8 +133,7 @@ int64_t LeastNs(const Ports& ports, const Routing& routing, int64_t round_ns) {
     for (const ClassRange& range : stream.bytes) bytes += range.extent;
     for (const RoutedTree& tree : stream.trees) {
       if (ports.SameDomain(tree.sources[0].source, tree.landers[0])) continue;
-      const int64_t rate =
-          ports.outlet(ports.outlet_of_rank(tree.landers.back())).bytes_per_s;
+      const int64_t rate = ports.outlet(ports.outlet_of_rank(tree.landers.back())).bytes_per_s;
       const int64_t own_ns = PicosecondsFor(bytes, rate) / 1000;
       const int64_t fill_rounds =
           TreeDepth(tree.kind, static_cast<uint32_t>(tree.landers.size()) - 1);
@@ -167,9 +166,8 @@ Candidate Describe(const CandidateInputs& in, CandidateKind kind, const Routing&
   candidate.busiest_port_ns = BusiestPortNs(*in.topology, routing, false);
   candidate.bound_ns = BoundNs(routing);
   // An estimate of some rounds can be below what no schedule beats.
-  candidate.simulated_ns = judgement.whole
-                               ? judgement.simulated_ns
-                               : std::max(judgement.simulated_ns, candidate.bound_ns);
+  candidate.simulated_ns = judgement.whole ? judgement.simulated_ns
+                                           : std::max(judgement.simulated_ns, candidate.bound_ns);
   candidate.injects = static_cast<int64_t>(schedule.injects.size());
   for (const RankSlots& slots : schedule.slots) {
     candidate.staging_bytes = std::max(candidate.staging_bytes, StagingBytes(slots));
@@ -183,9 +181,9 @@ class CandidateSearch {
       : in_(inputs), routing_(*routing), schedule_(*schedule) {}
 
   std::vector<Candidate> Run() {
-    const bool binary = std::any_of(
-        schedule_.trees.begin(), schedule_.trees.end(),
-        [](const PlanTree& tree) { return tree.kind != PlanTreeKind::kChain; });
+    const bool binary =
+        std::any_of(schedule_.trees.begin(), schedule_.trees.end(),
+                    [](const PlanTree& tree) { return tree.kind != PlanTreeKind::kChain; });
     const CandidateKind first = binary ? CandidateKind::kTwoTrees : CandidateKind::kChains;
     tried_.push_back(Describe(in_, first, routing_, schedule_));
     work_ = WorkOf(schedule_);
@@ -313,7 +311,8 @@ class CandidateSearch {
     Judge(CandidateKind::kDirect, in_.options, MergeDirect(*in_.topology, routing));
   }
 
-  // Streams that are sent to all of their landers, and several of which one source sends to one lander.
+  // Streams that are sent to all of their landers, and several of which one source sends to one
+  // lander.
   void TryMerged() {
     if (IsDone() || best().depth > 1 || best().kind == CandidateKind::kDirect) return;
     if (best().injects > kMostDirect || !StreamsShareMessages(routing_)) return;
@@ -434,7 +433,8 @@ class CandidateSearch {
     int64_t rounds = in_.max_peers > 0 ? tried_[0].rounds : best().rounds;
     if (kind == CandidateKind::kPooled && best().busiest_port_ns > 0) {
       // Less time, in rounds of about the same size.
-      rounds = Portion(BusiestPortNs(*in_.topology, routing, false), rounds, best().busiest_port_ns);
+      rounds =
+          Portion(BusiestPortNs(*in_.topology, routing, false), rounds, best().busiest_port_ns);
     }
     int64_t injects = 0;
     for (const RoutedStream& stream : routing.streams) {
@@ -454,9 +454,11 @@ class CandidateSearch {
     Diagnostics diags;  // of a candidate that is left out
     Schedule schedule;
     if (kind != CandidateKind::kDirect && EstimatedInjects(kind, routing) > kMostWork) return false;
-    // Its busiest port alone, or filling its deepest tree, takes longer than the best schedule does.
-    const int64_t least_ns = std::max(BusiestPortNs(*in_.topology, routing, false),
-                                      LeastNs(Ports(*in_.topology), routing, in_.topology->round_ns));
+    // Its busiest port alone, or filling its deepest tree, takes longer than the best schedule
+    // does.
+    const int64_t least_ns =
+        std::max(BusiestPortNs(*in_.topology, routing, false),
+                 LeastNs(Ports(*in_.topology), routing, in_.topology->round_ns));
     if (in_.max_peers == 0 && least_ns >= best().simulated_ns) return false;
     if (!BuildSchedule(*in_.transfers, *in_.topology, routing, options, &diags, &schedule)) {
       return false;

@@ -32,8 +32,8 @@ struct Candidate {
   uint32_t peers = 0;  // most ranks that one rank exchanges messages with
   int64_t predicted_ns = 0;
   int64_t simulated_ns = 0;
-  bool simulated_whole = true;   // else some stretches of rounds
-  int64_t busiest_port_ns = 0;   // what the busiest NIC takes for its bytes alone
+  bool simulated_whole = true;  // else some stretches of rounds
+  int64_t busiest_port_ns = 0;  // what the busiest NIC takes for its bytes alone
   int64_t bound_ns = 0;
   int64_t injects = 0;
   int64_t staging_bytes = 0;  // of the busiest rank

@@ -137,8 +137,8 @@ TEST_CASE("what a round's cost decides is sent directly, in one round") {
 }
 
 TEST_CASE("streams of one source and lander become one where nothing is passed on") {
-  // A fast source, and domains of one and of three NICs: each of these has a stream of its own, that also
-  // lands in the other domain.
+  // A fast source, and domains of one and of three NICs: each of these has a stream of its own,
+  // that also lands in the other domain.
   constexpr int64_t kRate = 1'000'000'000;
   Job job;
   job.AddDomain(1, 8 * kRate);
@@ -190,8 +190,8 @@ TEST_CASE("slow carriers are no slow landers: chains of their own would gain not
   CHECK(pooled);
 }
 
-// Rank 0 sends to four domains, and they, and it, send as much to others as they can. Domain 10 needs and
-// holds nothing.
+// Rank 0 sends to four domains, and they, and it, send as much to others as they can. Domain 10
+// needs and holds nothing.
 TEST_CASE("an idle domain relays where holders and needers have no more to send") {
   constexpr int64_t kGb = 1'000'000'000;
   Job job;
@@ -215,7 +215,8 @@ TEST_CASE("an idle domain relays where holders and needers have no more to send"
     CHECK((candidate.busiest_port_ns < 201'000'000) == relays);
     if (!relays) CHECK(candidate.simulated_ns > 260'000'000);
   }
-  CHECK(std::count(found.schedule.tree_members.begin(), found.schedule.tree_members.end(), 10) == 1);
+  CHECK(std::count(found.schedule.tree_members.begin(), found.schedule.tree_members.end(), 10) ==
+        1);
   CHECK(testing::CheckSchedule(job, {}, found.schedule) == "");
 }
 

@@ -34,7 +34,8 @@ int64_t TransferCount(const TransferSet& transfers, const Schedule& schedule) {
     for (uint32_t i = 0; i < stream.piece_count; ++i) {
       const PlanPiece& piece = schedule.pieces[stream.first_piece + i];
       const RankSetId needers = transfers.classes[piece.cls].needers;
-      needed_bytes += Wide{piece.extent} * static_cast<int64_t>(transfers.rank_sets[needers].size());
+      needed_bytes +=
+          Wide{piece.extent} * static_cast<int64_t>(transfers.rank_sets[needers].size());
     }
     const Wide landed_bytes = Wide{stream.bytes} * std::max<int64_t>(1, landers[s]);
     if (landed_bytes > 0) per_landing[s] = static_cast<int64_t>(needed_bytes / landed_bytes);
@@ -84,13 +85,11 @@ Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
     // From the end of a round to the end of a later one: how a stretch begins and ends is left out.
     const uint32_t from = stretch / 4;
     simulated_ns += result.round_end_ns[stretch - 1] - result.round_end_ns[from];
-    predicted_ns +=
-        PredictedNs(topology, busiest_ps, options.first_round + from + 1,
-                    options.first_round + stretch);
+    predicted_ns += PredictedNs(topology, busiest_ps, options.first_round + from + 1,
+                                options.first_round + stretch);
   }
   if (simulated_ns <= 0) return judgement;
-  judgement.simulated_ns =
-      static_cast<int64_t>(Wide{rounds_ns} * simulated_ns / predicted_ns);
+  judgement.simulated_ns = static_cast<int64_t>(Wide{rounds_ns} * simulated_ns / predicted_ns);
   return judgement;
 }
 

@@ -19,7 +19,8 @@ Schedule Build(const Job& job) {
   Diagnostics diags;
   Routing routing;
   Schedule schedule;
-  REQUIRE(BuildRouting(job.table, job.transfers, job.topology, RouteOptions{Strategy::kChains, 1}, &diags, &routing));
+  REQUIRE(BuildRouting(job.table, job.transfers, job.topology, RouteOptions{Strategy::kChains, 1},
+                       &diags, &routing));
   REQUIRE(BuildSchedule(job.transfers, job.topology, routing, {}, &diags, &schedule));
   return schedule;
 }

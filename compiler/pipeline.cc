@@ -47,8 +47,7 @@ std::optional<LayoutSpec> ReadLayoutDocument(InputFile file, Diagnostics* diags,
   const std::optional<JsonNode> root = ReadDocument(std::move(file), diags, sources);
   LayoutSpec spec;
   if (!root || !ReadLayoutSpec(*root, diags, &spec)) return std::nullopt;
-  *digest = Sha256Of(
-      CanonicalJson(*root, Both(kUnorderedInLayouts, kUnorderedInsideLayouts)));
+  *digest = Sha256Of(CanonicalJson(*root, Both(kUnorderedInLayouts, kUnorderedInsideLayouts)));
   return spec;
 }
 
@@ -57,8 +56,8 @@ std::optional<TopoSpec> ReadTopoDocument(InputFile file, Diagnostics* diags, Sou
   const std::optional<JsonNode> root = ReadDocument(std::move(file), diags, sources);
   TopoSpec spec;
   if (!root || !ReadTopoSpec(*root, diags, &spec)) return std::nullopt;
-  *digest = Sha256Of(
-      CanonicalJson(*root, Both(kUnorderedInTopologies, kUnorderedInsideTopologies)));
+  *digest =
+      Sha256Of(CanonicalJson(*root, Both(kUnorderedInTopologies, kUnorderedInsideTopologies)));
   return spec;
 }
 
@@ -81,8 +80,8 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOption
       {"exclude-ranks", left_out.empty() ? "none" : ListText(left_out)},
       {"heads", options.route.heads == 0 ? "auto" : std::to_string(options.route.heads)},
       {"max-staging", std::to_string(options.schedule.max_staging_bytes)},
-      {"slice", options.schedule.slice_bytes == 0 ? "auto"
-                                                  : std::to_string(options.schedule.slice_bytes)},
+      {"slice",
+       options.schedule.slice_bytes == 0 ? "auto" : std::to_string(options.schedule.slice_bytes)},
       {"strategy", std::string(StrategyText(options.route.strategy))},
   };
   if (options.max_peers > 0) texts.emplace_back("max-peers", std::to_string(options.max_peers));
@@ -127,7 +126,8 @@ bool LeaveOut(const RankList& left_out, Diagnostics* diags, Compilation* out) {
   return true;
 }
 
-// What routing cannot know where it found no NIC: that the domain has some, of ranks that are left out.
+// What routing cannot know where it found no NIC: that the domain has some, of ranks that are left
+// out.
 void ExplainLostNics(const Topology& whole, const RankList& left_out, Diagnostics* diags) {
   for (const Domain& domain : whole.domains) {
     RankList lost;

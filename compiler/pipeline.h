@@ -28,7 +28,7 @@ namespace reshard {
 struct CompileOptions {
   RouteOptions route;
   ScheduleOptions schedule;
-  uint32_t max_peers = 0;  // that a rank exchanges messages with, 0: any number
+  uint32_t max_peers = 0;                   // that a rank exchanges messages with, 0: any number
   int64_t round_cost_ns = kDefaultRoundNs;  // above 0
   bool strict_memory = false;
   RankList exclude_ranks;  // rising; the job is compiled without them

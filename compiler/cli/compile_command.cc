@@ -66,8 +66,8 @@ void AddRoundCost(CLI::App* app, int64_t* round_cost_ns) {
          [round_cost_ns](const std::string& text) {
            const std::optional<int64_t> parsed = ParseNanoseconds(text);
            if (!parsed || *parsed < kLeastRoundCostNs || *parsed > kMostRoundCostNs) {
-             throw CLI::ValidationError(
-                 "--round-cost", "'" + text + "' is no time such as 20us, from 1us to 1s");
+             throw CLI::ValidationError("--round-cost",
+                                        "'" + text + "' is no time such as 20us, from 1us to 1s");
            }
            *round_cost_ns = *parsed;
          },
@@ -83,8 +83,8 @@ void AddStrategy(CLI::App* app, RouteOptions* route) {
            route->strategy = ParseStrategy(text).value_or(Strategy::kAuto);
          },
          "which trees to take, default auto")
-      ->check(CLI::IsMember(
-          std::vector<std::string>(kStrategyTexts.begin(), kStrategyTexts.end())));
+      ->check(
+          CLI::IsMember(std::vector<std::string>(kStrategyTexts.begin(), kStrategyTexts.end())));
   app->add_option("--heads", route->heads, "chains per stream, 0: chosen")
       ->check(CLI::Range(0, 1024));
 }
@@ -145,7 +145,8 @@ void DeclareCompile(CLI::App* app, CompileArgs* args) {
 ExitCode RunCompile(const CompileArgs& args, FileSystem& files, std::ostream& out,
                     std::ostream& err) {
   const RouteOptions& route = args.options.route;
-  if (route.heads != 0 && route.strategy != Strategy::kAuto && route.strategy != Strategy::kChains) {
+  if (route.heads != 0 && route.strategy != Strategy::kAuto &&
+      route.strategy != Strategy::kChains) {
     err << "--heads counts chains, and --strategy " << StrategyText(route.strategy)
         << " has none\n";
     return ExitCode::kCannotJudge;

@@ -110,7 +110,8 @@ Error ExplainPassages(const Plan& plan, const ExplainArgs& args, std::ostream& o
     for (const Rank rank : args.edge) {
       if (Error error = CheckRank(plan, rank)) return error;
     }
-    report.what = "rank " + std::to_string(args.edge[0]) + " to rank " + std::to_string(args.edge[1]);
+    report.what =
+        "rank " + std::to_string(args.edge[0]) + " to rank " + std::to_string(args.edge[1]);
     report.passages = PassagesBetween(plan, args.edge[0], args.edge[1]);
   }
   if (args.style.format == OutputFormat::kJson) {
@@ -127,8 +128,8 @@ void DeclareExplain(CLI::App* app, ExplainArgs* args) {
   app->add_option("plan", args->plan, "plan file")->required();
   CLI::Option_group* what = app->add_option_group("question");
   CLI::Option* param = what->add_option("--param", args->param, "where this param comes from");
-  CLI::Option* rank = app->add_option("--rank", args->rank, "the rank that has the param")
-                          ->check(CheckCount);
+  CLI::Option* rank =
+      app->add_option("--rank", args->rank, "the rank that has the param")->check(CheckCount);
   param->needs(rank);
   rank->needs(param);
   app->add_option("--at", args->at, "only this element of the param, such as 3,0,7")

@@ -27,8 +27,8 @@ class FileSystem {
   virtual StatusOr<FileStart> ReadStart(const std::string& path, uint64_t bytes) = 0;
   // The names in a folder, sorted; kNotFound when `path` is no folder.
   virtual StatusOr<std::vector<std::string>> List(const std::string& path) = 0;
-  // Fails when `path` is a file that was read, by this or another name: a mistyped output would cost
-  // an input. Commands ask before they work long; Write asks again.
+  // Fails when `path` is a file that was read, by this or another name: a mistyped output would
+  // cost an input. Commands ask before they work long; Write asks again.
   virtual Status CheckOutput(const std::string& path) const = 0;
   // Writes a temporary file beside `path`, then renames it: a reader sees the old or the new file,
   // never a part. "-" is standard output.

@@ -130,7 +130,8 @@ void DeclareSimulate(CLI::App* app, SimulateArgs* args) {
           ->type_name("A..B");
   app->add_flag("--baselines", args->baselines, "compare with other ways to move the same weights")
       ->excludes(rounds);
-  app->add_option("--trace", args->trace, "trace for Chrome or Perfetto to write, '-' for standard output");
+  app->add_option("--trace", args->trace,
+                  "trace for Chrome or Perfetto to write, '-' for standard output");
   app->add_flag("--json", args->json, "print one JSON object");
 }
 

@@ -2,9 +2,9 @@
 #ifndef RESHARD_COMPILER_CLI_SIMULATE_COMMAND_H_
 #define RESHARD_COMPILER_CLI_SIMULATE_COMMAND_H_
 
-#include <ostream>
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 
 #include "compiler/cli/exit_code.h"

@@ -20,9 +20,7 @@ struct Load {
 class SharedPorts {
  public:
   explicit SharedPorts(const Plan& plan)
-      : plan_(plan),
-        scaleup_(plan.sites.size()),
-        uplinks_(plan.groups.size()) {}
+      : plan_(plan), scaleup_(plan.sites.size()), uplinks_(plan.groups.size()) {}
 
   int64_t BusiestNs() {
     for (const PlanInject& inject : plan_.injects) {

@@ -8,8 +8,8 @@
 
 namespace reshard {
 
-// The time that the bytes of the busiest scale-up port, uplinks of a group or shared fabric take when
-// it is never idle, rounded up. The plan is complete but for its totals and cuts.
+// The time that the bytes of the busiest scale-up port, uplinks of a group or shared fabric take
+// when it is never idle, rounded up. The plan is complete but for its totals and cuts.
 int64_t BusiestSharedPortNs(const Plan& plan);
 
 }  // namespace reshard

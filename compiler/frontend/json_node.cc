@@ -193,7 +193,8 @@ class TreeBuilder {
     SkipSpace();
     JsonNode* const node = open_.back();
     node->span.end = Take(1).end;
-    // Trees are large, and most of their objects small: a quarter of the room that they grew to is empty.
+    // Trees are large, and most of their objects small: a quarter of the room that they grew to is
+    // empty.
     node->items.shrink_to_fit();
     node->members.shrink_to_fit();
     open_.pop_back();
@@ -329,8 +330,8 @@ void AppendString(std::string_view text, std::string* out) {
   *out += '"';
 }
 
-// Paths to arrays: keys with dots between them, where "*" is any key and "[]" an array right inside an
-// array ("node_types.*.numa.[]").
+// Paths to arrays: keys with dots between them, where "*" is any key and "[]" an array right inside
+// an array ("node_types.*.numa.[]").
 //
 // Those that lead through the key or array `name`, without it; "" is the value itself.
 std::vector<std::string_view> Below(const std::vector<std::string_view>& paths,

@@ -48,8 +48,8 @@ inline constexpr int kMaxJsonDepth = 64;
 
 // The document with keys sorted, "comment" members left out and no white space: equal for equal
 // inputs whatever their formatting. Arrays at `unordered`, paths of at most two keys ("params",
-// "explicit.pieces"), are sorted, too: the order of their items has no meaning. The input digests of
-// a plan are SHA-256 of this text.
+// "explicit.pieces"), are sorted, too: the order of their items has no meaning. The input digests
+// of a plan are SHA-256 of this text.
 std::string CanonicalJson(const JsonNode& node, std::span<const std::string_view> unordered = {});
 
 }  // namespace reshard

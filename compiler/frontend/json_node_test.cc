@@ -187,7 +187,8 @@ TEST_CASE("equal documents have one canonical text") {
 
 TEST_CASE("arrays whose order has no meaning are sorted in the canonical text") {
   const std::string_view unordered[] = {"a", "a.b", "e.*.s", "f.[]"};
-  const Read read(R"({"b":["y","x"],"a":[{"b":[3,1]},{"c":[2,1],"b":[9,{"b":[2,1]}]}],"d":{"a":[2,1]},
+  const Read read(
+      R"({"b":["y","x"],"a":[{"b":[3,1]},{"c":[2,1],"b":[9,{"b":[2,1]}]}],"d":{"a":[2,1]},
                        "e":{"x":{"s":[[2,1],[1]]},"y":{"t":[2,1]}},"f":[[2,1],[[2,1],0]]})");
   CHECK(CanonicalJson(read.root, unordered) ==
         R"({"a":[{"b":[1,3]},{"b":[9,{"b":[2,1]}],"c":[2,1]}],"b":["y","x"],"d":{"a":[2,1]},)"

@@ -229,8 +229,8 @@ bool ReadListed(const JsonNode& nics, TopoReader* reader, NodeTypeSpec* type) {
   return ok;
 }
 
-// By their lowest own GPU, those without one last, and by name: "mlx5_9" before "mlx5_10". Names are
-// unique, so that the order in which the file lists them has no meaning.
+// By their lowest own GPU, those without one last, and by name: "mlx5_9" before "mlx5_10". Names
+// are unique, so that the order in which the file lists them has no meaning.
 bool StandsBefore(const NicSpec& a, const NicSpec& b) {
   const auto key = [](const NicSpec& nic) {
     return std::tuple(nic.gpus.empty() ? kMaxGpusPerNode : nic.gpus.front(), nic.name.value.size(),

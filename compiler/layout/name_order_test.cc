@@ -10,8 +10,9 @@ namespace reshard {
 namespace {
 
 TEST_CASE("numbers inside names count as numbers, and every two names are in one order") {
-  const std::vector<std::string> rising = {"",         "a",         "a.2",     "a.02",  "a.9.x", "a.10",
-                                           "a.10.w",   "a.10.w2",   "a.10.w10", "a.a",  "b",     "\xC3\xA9"};
+  const std::vector<std::string> rising = {"",         "a",    "a.2",    "a.02",
+                                           "a.9.x",    "a.10", "a.10.w", "a.10.w2",
+                                           "a.10.w10", "a.a",  "b",      "\xC3\xA9"};
   for (size_t i = 0; i < rising.size(); ++i) {
     for (size_t j = 0; j < rising.size(); ++j) {
       INFO(rising[i], " and ", rising[j]);

@@ -356,8 +356,7 @@ const RankSite* Topology::Site(Rank rank) const {
 }
 
 void RemoveRanks(const RankList& ranks, Topology* topology) {
-  std::erase_if(topology->sites,
-                [&](const RankSite& site) { return Contains(ranks, site.rank); });
+  std::erase_if(topology->sites, [&](const RankSite& site) { return Contains(ranks, site.rank); });
   topology->site_index.clear();
   for (Domain& domain : topology->domains) {
     domain.ranks = Difference(domain.ranks, ranks);

@@ -77,7 +77,8 @@ struct Topology {
   int64_t latency_ns = 0;               // same rail and group
   int64_t cross_rail_latency_ns = 0;
   int64_t cross_group_latency_ns = 0;
-  // What a round of messages costs, launch and barrier: no file says it, it is an option of compile.
+  // What a round of messages costs, launch and barrier: no file says it, it is an option of
+  // compile.
   int64_t round_ns = kDefaultRoundNs;
 
   const RankSite* Site(Rank rank) const;  // nullptr when the rank has no place

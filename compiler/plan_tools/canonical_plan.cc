@@ -194,10 +194,17 @@ class Canonicalizer {
       std::vector<std::string> names;
       for (const uint32_t member : members) {
         switch (FactsOf(kind).members) {
-          case CutMembers::kNothing: break;
-          case CutMembers::kDomains: names.push_back("domain " + domains_[member]); break;
-          case CutMembers::kGroups: names.push_back("group " + groups_[member]); break;
-          case CutMembers::kRanks: names.push_back("rank " + Text(member)); break;
+          case CutMembers::kNothing:
+            break;
+          case CutMembers::kDomains:
+            names.push_back("domain " + domains_[member]);
+            break;
+          case CutMembers::kGroups:
+            names.push_back("group " + groups_[member]);
+            break;
+          case CutMembers::kRanks:
+            names.push_back("rank " + Text(member));
+            break;
         }
       }
       items->push_back(
@@ -317,7 +324,8 @@ class Canonicalizer {
     std::vector<std::string>* items = Section("trees");
     for (size_t t = 0; t < plan_.trees.size(); ++t) {
       const auto& [stream, kind, first_member, member_count] = plan_.trees[t];
-      std::string body = std::string(TreeKindText(kind)) + " stream " + streams_[stream] + " landers";
+      std::string body =
+          std::string(TreeKindText(kind)) + " stream " + streams_[stream] + " landers";
       for (uint32_t m = 0; m < member_count; ++m) {
         body += (m == 0 ? " " : ">") + Text(plan_.tree_members[first_member + m]);
       }

@@ -9,8 +9,8 @@
 namespace reshard {
 
 // How long it takes at least if only domains that hold or need bytes pass them on
-// (compiler/route/relay_bound.h); 0 where that says no more than the plan's own bound, or where there
-// are too many domains to look at.
+// (compiler/route/relay_bound.h); 0 where that says no more than the plan's own bound, or where
+// there are too many domains to look at.
 int64_t RelayBoundOf(const Plan& plan);
 
 }  // namespace reshard

@@ -18,8 +18,8 @@ std::string Count(size_t count, const std::string& what) {
 std::string DescribeRates(const std::vector<int64_t>& rates, const std::string& what,
                           int64_t together) {
   const std::string count = Count(rates.size(), what);
-  const bool equal = std::all_of(rates.begin(), rates.end(),
-                                 [&](int64_t rate) { return rate == rates.front(); });
+  const bool equal =
+      std::all_of(rates.begin(), rates.end(), [&](int64_t rate) { return rate == rates.front(); });
   if (equal) return count + " at " + FormatRate(rates.front());
   return count + " at " + FormatRate(together) + " together";
 }
@@ -67,8 +67,8 @@ std::string DomainText(const Plan& plan, const PlanCut& cut, std::string* ports)
 std::string GroupText(const Plan& plan, const PlanCut& cut, std::string* ports) {
   std::vector<std::string> names;
   for (const uint32_t group : cut.members) names.push_back(plan.groups[group].name);
-  *ports = (names.size() == 1 ? "its uplinks at " : "their uplinks at ") +
-           FormatRate(cut.bytes_per_s);
+  *ports =
+      (names.size() == 1 ? "its uplinks at " : "their uplinks at ") + FormatRate(cut.bytes_per_s);
   return (names.size() == 1 ? "group " : "groups ") + DescribeMembers(names);
 }
 
@@ -81,8 +81,12 @@ std::string DescribeCut(const Plan& plan, const PlanCut& cut) {
     case CutMembers::kNothing:
       ports = "the fabric at " + FormatRate(cut.bytes_per_s);
       break;
-    case CutMembers::kDomains: of = " " + DomainText(plan, cut, &ports); break;
-    case CutMembers::kGroups: of = " " + GroupText(plan, cut, &ports); break;
+    case CutMembers::kDomains:
+      of = " " + DomainText(plan, cut, &ports);
+      break;
+    case CutMembers::kGroups:
+      of = " " + GroupText(plan, cut, &ports);
+      break;
     case CutMembers::kRanks:
       of = (cut.members.size() == 1 ? " rank " : " ranks ") + DescribeRanks(cut.members);
       ports = "scale-up ports and NICs at " + FormatRate(cut.bytes_per_s);

@@ -273,7 +273,8 @@ TEST_CASE("alternatives are the holders and the ranks of each domain on the way,
   CHECK(landers[1].use.nic == plan.nics[plan.sites[5].nics.at(0)].name);
 }
 
-TEST_CASE("bytes that stay in a domain are copied from a holder there, or held by the rank itself") {
+TEST_CASE(
+    "bytes that stay in a domain are copied from a holder there, or held by the rank itself") {
   const Plan plan = testing::ColocatedPlan();
   const WhyFlows why(plan);
   const auto local = [&](PlanSide side, Rank rank, const std::string& param, int64_t row) {

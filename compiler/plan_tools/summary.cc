@@ -133,9 +133,9 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
   if (!summary.relaying_ranks.empty()) pairs.emplace_back("passed on", RelayingText(summary));
   if (const std::string ranks = LeftOut(plan); !ranks.empty()) {
     const bool one = ranks.find_first_of(",-") == std::string::npos;
-    pairs.emplace_back("left out", (one ? "rank " : "ranks ") + ranks +
-                                       (one ? ", which gets and sends nothing"
-                                            : ", which get and send nothing"));
+    pairs.emplace_back(
+        "left out", (one ? "rank " : "ranks ") + ranks +
+                        (one ? ", which gets and sends nothing" : ", which get and send nothing"));
   }
   if (totals.bound_ns > 0) {
     pairs.emplace_back("bound", FormatNanoseconds(totals.bound_ns) + " (" + summary.binding_cut +

@@ -384,8 +384,7 @@ std::string InputsReport::Coverage() const {
   const std::string text =
       CountText(source, "source") + " and " + CountText(destination, "destination");
   if (left_out.empty()) return text;
-  return text + " without " + (left_out.size() == 1 ? "rank " : "ranks ") +
-         DescribeRanks(left_out);
+  return text + " without " + (left_out.size() == 1 ? "rank " : "ranks ") + DescribeRanks(left_out);
 }
 
 std::vector<uint32_t> SampleRanks(const std::vector<uint32_t>& ranks, size_t full, size_t sample) {

@@ -38,8 +38,8 @@ std::vector<uint32_t> DomainsOfCut(const Plan& plan, const PlanCut& cut) {
   };
   std::set<uint32_t> domains;
   for (const PlanSite& site : plan.sites) {
-    const bool inside = what == CutMembers::kNothing ||
-                        names(what == CutMembers::kGroups ? site.group : site.rank);
+    const bool inside =
+        what == CutMembers::kNothing || names(what == CutMembers::kGroups ? site.group : site.rank);
     if (inside) domains.insert(site.domain);
   }
   return {domains.begin(), domains.end()};

@@ -57,9 +57,9 @@ class Dealer {
     for (size_t k = 0; k < used; ++k) {
       const auto [own_level, i] = order[k];
       const Wide room = std::max<Wide>(0, water / rate - own_level) * rates_[demand.units[i]];
-      const int64_t part = k + 1 == used ? left
-                                         : static_cast<int64_t>(std::min<Wide>(
-                                               left, room / kPicosecondsPerSecond));
+      const int64_t part =
+          k + 1 == used ? left
+                        : static_cast<int64_t>(std::min<Wide>(left, room / kPicosecondsPerSecond));
       parts_[d][i] = part;
       load_[demand.units[i]] += part;
       left -= part;
@@ -115,8 +115,8 @@ std::vector<std::vector<uint32_t>> BusiestSets(const std::vector<UnitDemand>& de
   if (prefixes.size() > count) prefixes.resize(count);
   std::vector<std::vector<uint32_t>> sets;
   for (const Prefix& chosen : prefixes) {
-    std::vector<uint32_t>& set = sets.emplace_back(
-        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(chosen.size));
+    std::vector<uint32_t>& set =
+        sets.emplace_back(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(chosen.size));
     std::sort(set.begin(), set.end());
   }
   return sets;

@@ -1,8 +1,8 @@
 // BusiestSets: which senders are busiest when everything is sent as evenly as its holders allow.
 //
 // What only members of a set hold has to leave through the set. Dealt evenly, the busiest units are
-// busy with nothing but such bytes, so the sets of the units above some level are where cut witnesses
-// are tight.
+// busy with nothing but such bytes, so the sets of the units above some level are where cut
+// witnesses are tight.
 #ifndef RESHARD_COMPILER_ROUTE_BUSIEST_SETS_H_
 #define RESHARD_COMPILER_ROUTE_BUSIEST_SETS_H_
 

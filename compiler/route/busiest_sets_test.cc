@@ -37,7 +37,8 @@ TEST_CASE("units without bandwidth and single units make no set") {
 TEST_CASE("no more sets than asked for") {
   std::vector<UnitDemand> demands;
   for (uint32_t unit = 0; unit < 8; ++unit) demands.push_back({{unit}, 1000 - 100 * int64_t{unit}});
-  CHECK(BusiestSets(demands, std::vector<int64_t>(8, 1), 3) == Sets{{0, 1}, {0, 1, 2}, {0, 1, 2, 3}});
+  CHECK(BusiestSets(demands, std::vector<int64_t>(8, 1), 3) ==
+        Sets{{0, 1}, {0, 1, 2}, {0, 1, 2, 3}});
 }
 
 }  // namespace

@@ -24,7 +24,7 @@ struct Supply {
   };
   std::vector<Item> items;
   int64_t bytes = 0;
-  std::vector<OutletId> own;                     // of holders, rising
+  std::vector<OutletId> own;                      // of holders, rising
   std::vector<std::pair<OutletId, Rank>> others;  // carriers, one for each outlet, rising
 };
 
@@ -58,16 +58,13 @@ class CarrierFinder {
   void Fill();
   void Deal(const Supply& supply, const Carried& carried);
   void Split();
-  DraftStream CarriedStream(const DraftStream& whole, Rank carrier,
-                            std::vector<ClassRange> ranges);
+  DraftStream CarriedStream(const DraftStream& whole, Rank carrier, std::vector<ClassRange> ranges);
   void TakeFromLocal();
   bool Needs(DomainId domain, ClassId cls) const {
     const RanksByDomain& needers = (*in_.facts)[in_.transfers->classes[cls].needers].by_domain;
     return needers.Find(domain) != needers.domains.size();
   }
-  DomainId DomainOf(Rank rank) const {
-    return in_.topology->sites[in_.ports->site(rank)].domain;
-  }
+  DomainId DomainOf(Rank rank) const { return in_.topology->sites[in_.ports->site(rank)].domain; }
 
   const StreamInputs& in_;
   const bool pool_;

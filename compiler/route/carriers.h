@@ -1,9 +1,9 @@
 // Carriers: bytes that leave a domain by the NIC of a rank that does not hold them.
 //
-// A holder hands them over inside the domain, and the carrier passes them on to the landers: it is the
-// head of their trees, and the source's NIC carries nothing. Holders without a NIC need one; with
-// `pool` holders whose NICs are busier than those around them get some, too. Where the domain needs the
-// bytes itself, the carrier lands them for it.
+// A holder hands them over inside the domain, and the carrier passes them on to the landers: it is
+// the head of their trees, and the source's NIC carries nothing. Holders without a NIC need one;
+// with `pool` holders whose NICs are busier than those around them get some, too. Where the domain
+// needs the bytes itself, the carrier lands them for it.
 #ifndef RESHARD_COMPILER_ROUTE_CARRIERS_H_
 #define RESHARD_COMPILER_ROUTE_CARRIERS_H_
 

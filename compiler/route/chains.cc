@@ -53,8 +53,7 @@ std::vector<Rank> Reorder(std::vector<Rank> ranks, uint32_t variant) {
 }
 
 // Each chain gets nearly equally many of each part.
-std::vector<Chain> CutAcross(const std::vector<Part>& parts, size_t chain_count,
-                             uint32_t variant) {
+std::vector<Chain> CutAcross(const std::vector<Part>& parts, size_t chain_count, uint32_t variant) {
   std::vector<Chain> chains(chain_count);
   size_t first_longer = 0;  // chains that get one more take turns over the parts
   for (const Part& part : parts) {

@@ -32,8 +32,8 @@ class UsedEdges {
 // `landers`: one rank per domain, at least chain_count. Ranks of one group and near domains follow
 // each other, ranks with slower NICs come after those with faster ones. Where uplinks limit, groups
 // stay together before all else, and chains end where groups end. Of a few such orders the one that
-// repeats the fewest edges and heads of `used`, to which its own are added: a rank that heads several
-// streams would often want two messages of one source in the same round.
+// repeats the fewest edges and heads of `used`, to which its own are added: a rank that heads
+// several streams would often want two messages of one source in the same round.
 std::vector<std::vector<Rank>> MakeChains(const Topology& topology, const Ports& ports,
                                           const std::vector<Rank>& landers, size_t chain_count,
                                           UsedEdges* used);

@@ -43,8 +43,9 @@ class DemandFinder {
   Diagnostics& diags_;
   Demands& out_;
   std::map<std::vector<DomainId>, DomainSetId> ids_;
-  std::map<RankSetId, DomainSetId> whole_set_;           // of needers without a holder near them
-  std::map<RankSetId, std::vector<ClassId>> stuck_;  // classes that cannot be sent, by their holders
+  std::map<RankSetId, DomainSetId> whole_set_;  // of needers without a holder near them
+  std::map<RankSetId, std::vector<ClassId>>
+      stuck_;  // classes that cannot be sent, by their holders
 };
 
 Diagnostic& DemandFinder::Error(DiagnosticCode code, ClassId cls, std::string text) {

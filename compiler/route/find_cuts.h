@@ -1,4 +1,5 @@
-// Where cut witnesses are looked for: domains and their NICs, groups and their uplinks, single ranks.
+// Where cut witnesses are looked for: domains and their NICs, groups and their uplinks, single
+// ranks.
 #ifndef RESHARD_COMPILER_ROUTE_FIND_CUTS_H_
 #define RESHARD_COMPILER_ROUTE_FIND_CUTS_H_
 
@@ -20,8 +21,8 @@ struct CutInputs {
 
 // Each appends the cuts of its kinds that have bytes and bandwidth, in any order.
 
-// Ingress of every domain and of domains that share NICs; injection from every domain, from all that
-// hold anything, and from those that are busiest when what has several holders is sent evenly.
+// Ingress of every domain and of domains that share NICs; injection from every domain, from all
+// that hold anything, and from those that are busiest when what has several holders is sent evenly.
 void FindDomainCuts(const CutInputs& inputs, std::vector<CutWitness>* out);
 // Ingress and egress of groups, and of groups that domains join; egress also of the busiest groups
 // together. Copies, where the topology says what the whole fabric carries.

@@ -13,7 +13,7 @@ constexpr size_t kBusySets = 4;
 
 // Groups that are looked at as one, because domains reach from one into the other.
 struct Pool {
-  std::vector<GroupId> groups;   // rising
+  std::vector<GroupId> groups;  // rising
   int64_t uplink_bytes_per_s = 0;
   bool closed = true;  // no domain reaches out, and all uplinks have a limit
 };
@@ -95,7 +95,8 @@ const FabricCutFinder::PoolList& FabricCutFinder::PoolsOf(RankSetId set) {
   const auto [entry, is_new] = pools_of_set_.try_emplace(set);
   if (!is_new) return entry->second;
   PoolList& pools = entry->second;
-  for (const DomainId domain : facts_[set].by_domain.domains) pools.push_back(pool_of_domain_[domain]);
+  for (const DomainId domain : facts_[set].by_domain.domains)
+    pools.push_back(pool_of_domain_[domain]);
   std::sort(pools.begin(), pools.end());
   pools.erase(std::unique(pools.begin(), pools.end()), pools.end());
   return pools;
@@ -141,7 +142,8 @@ void FabricCutFinder::AddEgress() {
   for (const auto& [sets, bytes] : bytes_of_sets_) {
     const PoolList& holders = PoolsOf(sets.first);
     const PoolList& needers = PoolsOf(sets.second);
-    const bool stays = std::includes(holders.begin(), holders.end(), needers.begin(), needers.end());
+    const bool stays =
+        std::includes(holders.begin(), holders.end(), needers.begin(), needers.end());
     if (!stays && holders.back() != outside()) by_holders[holders] += bytes;
   }
   std::vector<UnitDemand> demands;

@@ -75,8 +75,8 @@ void RankCutFinder::AddDomain(const Domain& domain) {
   }
   // Where no NIC is shared, the busiest single rank says as much.
   if (needers.size() < 2 || nics <= domain.nics.size()) return;
-  const int64_t rate = domain.bytes_per_s * static_cast<int64_t>(needers.size()) +
-                       NicRateOf(*in_.topology, needers);
+  const int64_t rate =
+      domain.bytes_per_s * static_cast<int64_t>(needers.size()) + NicRateOf(*in_.topology, needers);
   out_.push_back({PlanCutKind::kRankIngress, needers, needed, rate});
 }
 

@@ -9,7 +9,8 @@
 namespace reshard {
 namespace {
 
-// A part is small below a slice, and below what a port sends in this part of the busiest one's time.
+// A part is small below a slice, and below what a port sends in this part of the busiest one's
+// time.
 constexpr int64_t kSmallPart = 400;
 
 }  // namespace

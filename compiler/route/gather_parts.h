@@ -13,9 +13,9 @@
 
 namespace reshard {
 
-// Brings the small parts of a flow together. `sent` holds the flow's present parts, and the new ones
-// afterwards; no port comes to be busy for longer than `busy_ps`, what the busiest port takes. Flows
-// through outlets of different rates stay as they are.
+// Brings the small parts of a flow together. `sent` holds the flow's present parts, and the new
+// ones afterwards; no port comes to be busy for longer than `busy_ps`, what the busiest port takes.
+// Flows through outlets of different rates stay as they are.
 void GatherParts(const Ports& ports, int64_t busy_ps, Flow* flow, PortBytes* sent);
 
 }  // namespace reshard

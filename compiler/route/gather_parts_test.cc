@@ -13,8 +13,9 @@ namespace {
 
 using testing::Job;
 
-constexpr int64_t kRate = 1'000'000;              // bytes a second
-constexpr int64_t kBusyPs = 400'000'000'000'000;  // 400 s: a part is small below 1 s, 1,000,000 bytes
+constexpr int64_t kRate = 1'000'000;  // bytes a second
+constexpr int64_t kBusyPs =
+    400'000'000'000'000;  // 400 s: a part is small below 1 s, 1,000,000 bytes
 
 Job Ranks(size_t count, int64_t last_rate = kRate) {
   Job job;
@@ -28,7 +29,8 @@ struct Gathered {
   std::vector<int64_t> sent;  // by port
 };
 
-Gathered Gather(const Job& job, const std::vector<int64_t>& parts, const std::vector<int64_t>& others) {
+Gathered Gather(const Job& job, const std::vector<int64_t>& parts,
+                const std::vector<int64_t>& others) {
   const Ports ports(job.topology);
   PortBytes sent(ports);
   Flow flow;
@@ -40,13 +42,14 @@ Gathered Gather(const Job& job, const std::vector<int64_t>& parts, const std::ve
   }
   GatherParts(ports, kBusyPs, &flow, &sent);
   Gathered gathered{flow.parts, {}};
-  for (PortId port = 0; port < ports.port_count(); ++port) gathered.sent.push_back(sent.bytes(port));
+  for (PortId port = 0; port < ports.port_count(); ++port)
+    gathered.sent.push_back(sent.bytes(port));
   return gathered;
 }
 
 TEST_CASE("small parts come together at the least busy ports, large ones stay") {
-  const Gathered gathered = Gather(Ranks(5), {400'000, 700'000, 5'000'000, 600'000, 800'000},
-                                   {30, 20, 0, 10, 40});
+  const Gathered gathered =
+      Gather(Ranks(5), {400'000, 700'000, 5'000'000, 600'000, 800'000}, {30, 20, 0, 10, 40});
   // 2,500,000 small bytes: 1,000,000 to each of the two least busy; the rest is half a part.
   CHECK(gathered.parts == std::vector<int64_t>{500'000, 1'000'000, 5'000'000, 1'000'000, 0});
   CHECK(gathered.sent == std::vector<int64_t>{500'030, 1'000'020, 5'000'000, 1'000'010, 40});

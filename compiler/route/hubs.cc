@@ -151,8 +151,8 @@ void HubDealer::Spread(Broadcast* broadcast) {
   const size_t count = broadcast->hubs.size();
   for (size_t j = 0; j < broadcast->bytes.size(); ++j) Charge(*broadcast, j, -broadcast->bytes[j]);
   const int64_t total = streams_[broadcast->stream].total_bytes;
-  const auto helpings = static_cast<int64_t>(
-      count * std::clamp<size_t>((size_t{1} << 16) / (count * count), 4, 64));
+  const auto helpings =
+      static_cast<int64_t>(count * std::clamp<size_t>((size_t{1} << 16) / (count * count), 4, 64));
   const int64_t helping = total / helpings + 1;
   std::vector<int64_t> helped(count, 0);
   for (int64_t i = 0; i < helpings; ++i) {

@@ -1,9 +1,9 @@
 // Hubs: each part of a stream goes to one rank, which sends it to all landers.
 //
 // The landers of a stream take turns in it, so that each sends about what it receives, in trees of
-// only two levels: fewer rounds to fill than in chains and binary trees, but a message to everybody in
-// each. Ranks of domains that do not need the stream can be hubs, too: where the landers have enough to
-// send for other reasons, NICs that are idle otherwise pass on for them.
+// only two levels: fewer rounds to fill than in chains and binary trees, but a message to everybody
+// in each. Ranks of domains that do not need the stream can be hubs, too: where the landers have
+// enough to send for other reasons, NICs that are idle otherwise pass on for them.
 #ifndef RESHARD_COMPILER_ROUTE_HUBS_H_
 #define RESHARD_COMPILER_ROUTE_HUBS_H_
 

@@ -1,8 +1,8 @@
 // Overlay: one division of bytes out of several.
 //
-// Each domain has its own wish which rank lands how much of the same bytes. Laid over each other, and cut
-// wherever one of them has an end, they give runs with one rank of each domain, in which every rank has
-// what was wished: at most as many runs as there are ranks.
+// Each domain has its own wish which rank lands how much of the same bytes. Laid over each other,
+// and cut wherever one of them has an end, they give runs with one rank of each domain, in which
+// every rank has what was wished: at most as many runs as there are ranks.
 #ifndef RESHARD_COMPILER_ROUTE_OVERLAY_H_
 #define RESHARD_COMPILER_ROUTE_OVERLAY_H_
 

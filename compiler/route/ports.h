@@ -35,9 +35,7 @@ class Ports {
   const Outlet& outlet(OutletId id) const { return outlets_[id]; }
 
   // What limits traffic of a group with others; 0 when its NICs together cannot fill its uplinks.
-  int64_t uplink_bytes_per_s(GroupId group) const {
-    return group == kNone ? 0 : uplinks_[group];
-  }
+  int64_t uplink_bytes_per_s(GroupId group) const { return group == kNone ? 0 : uplinks_[group]; }
   bool uplinks_limit() const { return uplinks_limit_; }  // some group
 
   SiteId site(Rank rank) const {  // kNone when the rank has no place

@@ -36,8 +36,8 @@ int64_t RelayBoundNs(const std::vector<RelayDemand>& demands, const std::vector<
   for (const std::vector<uint32_t>& set : sets) {
     Wide bytes = 0, rate = 0;
     for (const UnitDemand& demand : sends) {
-      const bool inside = std::includes(set.begin(), set.end(), demand.units.begin(),
-                                        demand.units.end());
+      const bool inside =
+          std::includes(set.begin(), set.end(), demand.units.begin(), demand.units.end());
       if (inside) bytes += demand.bytes;
     }
     for (const uint32_t unit : set) rate += rates[unit];

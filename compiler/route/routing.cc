@@ -84,7 +84,7 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   out->witnesses = FindWitnesses(transfers, topology, &facts);
   const int64_t bound_ns = out->witnesses.empty() ? 0 : WitnessNs(out->witnesses[0]);
   std::vector<DraftStream> drafts;
-  const StreamInputs stream_inputs{&transfers, &topology, &ports,          &cuts,
+  const StreamInputs stream_inputs{&transfers, &topology, &ports,         &cuts,
                                    &demands,   &facts,    bound_ns * 1000};
   if (!BuildStreams(table, stream_inputs, diags, &drafts)) return false;
   AddCarriers(stream_inputs, options.pool, &drafts);

@@ -37,8 +37,8 @@ struct SourceRange {
 };
 
 // landers by position; landers[0] is the head. Who feeds whom: TreeParent (runtime/plan/program.h).
-// Members before the landers only pass on: a carrier, which gets the bytes inside a domain that holds
-// them, and a hub in a domain that does not need them.
+// Members before the landers only pass on: a carrier, which gets the bytes inside a domain that
+// holds them, and a hub in a domain that does not need them.
 struct RoutedTree {
   PlanTreeKind kind = PlanTreeKind::kChain;
   std::vector<Rank> landers;
@@ -58,8 +58,8 @@ struct PortLoad {
   int64_t receive_bytes = 0;
 };
 
-// A cut that no schedule can beat: `bytes` must pass through the ports that `kind` and `members` name,
-// in one direction, which takes at least bytes / bytes_per_s. The kinds: docs/plan.md.
+// A cut that no schedule can beat: `bytes` must pass through the ports that `kind` and `members`
+// name, in one direction, which takes at least bytes / bytes_per_s. The kinds: docs/plan.md.
 struct CutWitness {
   PlanCutKind kind = PlanCutKind::kIngress;
   std::vector<uint32_t> members;  // rising: domains or groups of the topology, or rank numbers
@@ -81,7 +81,8 @@ struct RouteOptions {
   bool slow_apart = false;
   // All NICs of the domains that hold something send, also those of ranks that do not hold it.
   bool pool = false;
-  // With hubs: ranks of domains that do not need a stream pass it on, too, where landers are busier.
+  // With hubs: ranks of domains that do not need a stream pass it on, too, where landers are
+  // busier.
   bool idle_relays = false;
 };
 

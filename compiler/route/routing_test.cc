@@ -23,8 +23,8 @@ constexpr int64_t kRate = 50'000'000'000;
 Routing Route(const Job& job, uint32_t heads = 0) {
   Diagnostics diags;
   Routing routing;
-  const bool ok =
-      BuildRouting(job.table, job.transfers, job.topology, RouteOptions{Strategy::kAuto, heads}, &diags, &routing);
+  const bool ok = BuildRouting(job.table, job.transfers, job.topology,
+                               RouteOptions{Strategy::kAuto, heads}, &diags, &routing);
   REQUIRE(ok);
   return routing;
 }
@@ -294,7 +294,8 @@ TEST_CASE("pooling: ranks that hold nothing carry what a holder hands to them") 
   CHECK(HandedOver(job, Route(job)) == 0);
   CHECK(Route(job).loads[0].send_bytes == bytes);
   const Routing routing = Pooled(job);
-  CHECK(HandedOver(job, routing) == doctest::Approx(0.75 * static_cast<double>(bytes)).epsilon(0.01));
+  CHECK(HandedOver(job, routing) ==
+        doctest::Approx(0.75 * static_cast<double>(bytes)).epsilon(0.01));
   for (NicId nic = 0; nic < 4; ++nic) {
     CHECK(static_cast<double>(routing.loads[nic].send_bytes) ==
           doctest::Approx(static_cast<double>(bytes) / 4).epsilon(0.01));
@@ -437,7 +438,8 @@ TEST_CASE("on rails sources send to landers of their own rail") {
   Job job;
   for (int i = 0; i < 4; ++i) job.AddDomain(4, kRate);
   for (NicId nic = 0; nic < 16; ++nic) job.topology.nics[nic].rail = static_cast<int32_t>(nic % 4);
-  // Every destination rank needs bytes of its own, which all sources of one or of both domains hold.
+  // Every destination rank needs bytes of its own, which all sources of one or of both domains
+  // hold.
   const int64_t bytes = int64_t{64} << 20;
   for (Rank i = 0; i < 4; ++i) {
     job.AddClass(Strided(0, 8, 1), {8 + i, 12 + i}, {bytes});

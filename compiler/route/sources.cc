@@ -111,9 +111,8 @@ GroupId SourceAssigner::GroupToAsk(RankSetId holders, Rank head) const {
 
 RankList SourceAssigner::NetworkedIn(RankSetId holders, GroupId group) const {
   RankList ranks = (*in_.facts)[holders].networked;
-  std::erase_if(ranks, [&](Rank rank) {
-    return in_.topology->sites[in_.ports->site(rank)].group != group;
-  });
+  std::erase_if(
+      ranks, [&](Rank rank) { return in_.topology->sites[in_.ports->site(rank)].group != group; });
   return ranks;
 }
 
@@ -135,8 +134,7 @@ void SourceAssigner::FindDemands() {
 
 void SourceAssigner::AddDemand(RankSetId holders, GroupId group) {
   HolderDemand& demand = demands_.emplace_back();
-  demand.senders =
-      group == kNone ? (*in_.facts)[holders].networked : NetworkedIn(holders, group);
+  demand.senders = group == kNone ? (*in_.facts)[holders].networked : NetworkedIn(holders, group);
   std::vector<OutletId>& outlets = flows_.emplace_back().outlets;
   for (const Rank rank : demand.senders) outlets.push_back(in_.ports->outlet_of_rank(rank));
   std::sort(outlets.begin(), outlets.end());
@@ -148,8 +146,9 @@ int32_t SourceAssigner::RailOf(Rank rank) const {
   return nics.empty() ? -1 : in_.topology->nics[nics[0]].rail;
 }
 
-// Bytes between rails take the spine. What outlets send is dealt in order to what heads want in order:
-// with both by rail a head gets from its own rail what that has for it. Loads stay as they are.
+// Bytes between rails take the spine. What outlets send is dealt in order to what heads want in
+// order: with both by rail a head gets from its own rail what that has for it. Loads stay as they
+// are.
 void SourceAssigner::AlignRails(HolderDemand* demand, Flow* flow) const {
   std::stable_sort(demand->wants.begin(), demand->wants.end(),
                    [&](const HolderDemand::Want& a, const HolderDemand::Want& b) {

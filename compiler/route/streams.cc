@@ -124,8 +124,8 @@ RankList StreamBuilder::LandersOf(DomainId domain, Width width) const {
   return landers;
 }
 
-// Needers with a NIC; where there is none, others of the domain that have one: needers then copy from
-// these.
+// Needers with a NIC; where there is none, others of the domain that have one: needers then copy
+// from these.
 RankList StreamBuilder::UsableLanders(ClassId cls, DomainId domain) {
   const RankSetFacts& needers = (*in_.facts)[in_.transfers->classes[cls].needers];
   RankList usable;
@@ -363,8 +363,8 @@ int64_t StreamBuilder::LeastLevel() const {
   return level;
 }
 
-// Where a group's landers are busier than the limit, lets others of their domain land its bytes; needers
-// then copy from them. Returns whether there are new candidates.
+// Where a group's landers are busier than the limit, lets others of their domain land its bytes;
+// needers then copy from them. Returns whether there are new candidates.
 bool StreamBuilder::Widen(Width width, int64_t limit_ps, Group* group) {
   const std::vector<DomainId> domains = out_[group->streams[0]].domains;
   std::vector<RankList> landers;
@@ -406,13 +406,12 @@ bool StreamBuilder::WidenOverloaded(Width width) {
 }
 
 bool StreamBuilder::IsBusy(const Group& group, int64_t limit_ps) const {
-  return std::any_of(group.streams.begin(), group.streams.end(), [&](uint32_t stream) {
-    return LevelAfter(stream, 0) > limit_ps;
-  });
+  return std::any_of(group.streams.begin(), group.streams.end(),
+                     [&](uint32_t stream) { return LevelAfter(stream, 0) > limit_ps; });
 }
 
-// Candidates have landers of the same place in all of their domains. Where these have fast NICs in other
-// places that is not enough: there each domain divides a group's bytes by itself.
+// Candidates have landers of the same place in all of their domains. Where these have fast NICs in
+// other places that is not enough: there each domain divides a group's bytes by itself.
 void StreamBuilder::DivideByDomain() {
   const int64_t limit_ps = LimitPs(Width::kAll);
   std::vector<Group*> busy;

@@ -2,9 +2,10 @@
 //
 // The bytes of a class are dealt over candidates: candidate j of its needers lands on usable needer
 // j mod m of every domain, m their number there. Candidates share out all bytes so that the landing
-// ports are equally busy; a class is split only where a candidate's part ends inside it. Where needers
-// alone would keep a NIC busy for longer than their domain has to, its other ranks are candidates, too;
-// where that is not enough, each domain divides the bytes over its landers by itself.
+// ports are equally busy; a class is split only where a candidate's part ends inside it. Where
+// needers alone would keep a NIC busy for longer than their domain has to, its other ranks are
+// candidates, too; where that is not enough, each domain divides the bytes over its landers by
+// itself.
 #ifndef RESHARD_COMPILER_ROUTE_STREAMS_H_
 #define RESHARD_COMPILER_ROUTE_STREAMS_H_
 
@@ -33,11 +34,12 @@ struct DraftStream {
   int64_t total_bytes = 0;
   bool local = false;
   StreamHalf half = StreamHalf::kWhole;
-  // A rank that passes the stream on to the landers: a holder of its domain hands it over (carriers.h).
-  // kNone: sources send to a lander.
+  // A rank that passes the stream on to the landers: a holder of its domain hands it over
+  // (carriers.h). kNone: sources send to a lander.
   Rank carrier = kNone;
   bool carrier_lands = false;  // needers of the carrier's domain copy from it
-  // The rank that sends the stream to all landers, one of them or not (hubs.h). kNone: another tree.
+  // The rank that sends the stream to all landers, one of them or not (hubs.h). kNone: another
+  // tree.
   Rank hub = kNone;
 };
 

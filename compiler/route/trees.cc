@@ -50,9 +50,7 @@ std::vector<SourceDemand> FindSourceDemands(const TreeInputs& in,
 
 // The landers of a stream whose NICs are less than half as fast as its fastest ones.
 std::vector<Rank> SlowLanders(const Ports& ports, const std::vector<Rank>& landers) {
-  const auto rate = [&](Rank rank) {
-    return ports.outlet(ports.outlet_of_rank(rank)).bytes_per_s;
-  };
+  const auto rate = [&](Rank rank) { return ports.outlet(ports.outlet_of_rank(rank)).bytes_per_s; };
   int64_t fastest = 0;
   for (const Rank lander : landers) fastest = std::max(fastest, rate(lander));
   std::vector<Rank> slow;
@@ -142,7 +140,8 @@ class UplinkLoads {
   explicit UplinkLoads(const TreeInputs& in)
       : in_(in), out_(in.topology->groups.size(), 0), in_bytes_(in.topology->groups.size(), 0) {}
 
-  // Busy time of the busiest uplinks in picoseconds; sources send from within a group where they can.
+  // Busy time of the busiest uplinks in picoseconds; sources send from within a group where they
+  // can.
   int64_t Level(const StreamTrees& trees) {
     if (!in_.ports->uplinks_limit()) return 0;
     for (size_t s = 0; s < trees.size(); ++s) {
@@ -260,12 +259,10 @@ class ChainChooser {
     // Heads that wait for a source: the busier the sources, the more often none is free. Measured
     // losses are about 2 % with sources that are always busy.
     const int64_t uplinks_ps = UplinkLoads(in_).Level(choice.trees);
-    const int64_t busy_ns =
-        std::max({received_.MaxLevel(), sent.MaxLevel(), uplinks_ps}) / 1000;
+    const int64_t busy_ns = std::max({received_.MaxLevel(), sent.MaxLevel(), uplinks_ps}) / 1000;
     const int64_t waits_ns = injected.MaxLevel() / 1000 / 50;
-    const int64_t rounds =
-        WantedRounds(most_landed_, busy_ns, static_cast<int64_t>(depth), kDefaultSliceBytes,
-                     in_.topology->round_ns);
+    const int64_t rounds = WantedRounds(most_landed_, busy_ns, static_cast<int64_t>(depth),
+                                        kDefaultSliceBytes, in_.topology->round_ns);
     const int64_t fill_rounds = static_cast<int64_t>(depth) - 1;
     choice.predicted_ns = busy_ns + waits_ns + busy_ns / rounds * fill_rounds +
                           (rounds + fill_rounds) * in_.topology->round_ns;

@@ -2,8 +2,9 @@
 //
 // Chains: more of them are shorter and fill sooner, but each needs the stream's bytes from the
 // sources again. Two trees: each half of a stream takes a binary tree of its own over the same
-// landers; who passes on in one tree is a leaf of the other, so that every lander sends about what it
-// receives, and both are only log2 deep. Stars: one rank sends its part of a stream to all (hubs.h).
+// landers; who passes on in one tree is a leaf of the other, so that every lander sends about what
+// it receives, and both are only log2 deep. Stars: one rank sends its part of a stream to all
+// (hubs.h).
 #ifndef RESHARD_COMPILER_ROUTE_TREES_H_
 #define RESHARD_COMPILER_ROUTE_TREES_H_
 

@@ -36,8 +36,7 @@ std::pair<DraftStream, DraftStream> Split(const TransferSet& transfers, const Cl
       const ClassRange& range = whole.bytes[run.first + item];
       return std::max(cuts.Floor(range.cls, range.begin + at) - range.begin, int64_t{0});
     };
-    for (const Deal& deal :
-         DealOut(item_bytes, {first, run.bytes - first}, kMinSplitBytes, cut)) {
+    for (const Deal& deal : DealOut(item_bytes, {first, run.bytes - first}, kMinSplitBytes, cut)) {
       const ClassRange& range = whole.bytes[run.first + deal.item];
       halves[deal.part].bytes.push_back({range.cls, range.begin + deal.begin, deal.extent});
       halves[deal.part].total_bytes += deal.extent;

@@ -21,8 +21,8 @@ int64_t Moved(const std::vector<int64_t>& before, const std::vector<int64_t>& af
   return moved;
 }
 
-// A lower bound of the busiest level, whatever the assignment: for the outlets above some level, what
-// can leave through none but these, and what leaves through them anyway, over what they carry.
+// A lower bound of the busiest level, whatever the assignment: for the outlets above some level,
+// what can leave through none but these, and what leaves through them anyway, over what they carry.
 class Certificate {
  public:
   // `sent` holds other traffic only.
@@ -73,9 +73,9 @@ class Certificate {
  private:
   const Ports& ports_;
   const std::vector<Flow>& flows_;
-  std::vector<OutletId> outlets_;     // of all flows, rising
-  std::vector<Wide> other_water_;     // per outlet of these: level times rate
-  std::vector<uint32_t> place_;       // per outlet: among those sorted by level
+  std::vector<OutletId> outlets_;  // of all flows, rising
+  std::vector<Wide> other_water_;  // per outlet of these: level times rate
+  std::vector<uint32_t> place_;    // per outlet: among those sorted by level
 };
 
 }  // namespace

@@ -2,8 +2,8 @@
 //
 // Each flow may leave through any of its outlets in any split. One flow is dealt as water into
 // vessels: the least busy outlets first, up to a common level. Repeated over all flows this
-// descends to the least busy assignment; it ends when a certificate says that the busiest outlet cannot
-// be less busy. All in integers, ties to the lowest outlet.
+// descends to the least busy assignment; it ends when a certificate says that the busiest outlet
+// cannot be less busy. All in integers, ties to the lowest outlet.
 #ifndef RESHARD_COMPILER_ROUTE_WATER_FILL_H_
 #define RESHARD_COMPILER_ROUTE_WATER_FILL_H_
 
@@ -22,9 +22,9 @@ struct Flow {
 
 // Deals one flow anew. `sent` holds the flow's present parts, and the new ones afterwards.
 void FillFlow(const Ports& ports, Flow* flow, PortBytes* sent);
-// Deals all flows anew until hardly anything moves and the busiest outlet is within 1 / 10,000 of what
-// no assignment can be below, or, where outlets share ports, does not become less busy any more.
-// `sent` may hold other traffic; it does not hold these flows yet.
+// Deals all flows anew until hardly anything moves and the busiest outlet is within 1 / 10,000 of
+// what no assignment can be below, or, where outlets share ports, does not become less busy any
+// more. `sent` may hold other traffic; it does not hold these flows yet.
 void WaterFill(const Ports& ports, std::vector<Flow>* flows, PortBytes* sent);
 
 // Flows with fewer outlets first: the order in which they are dealt.

@@ -15,8 +15,9 @@
 
 namespace reshard {
 
-// Sources that have to send at once so that the heads of a stream get their bytes at their own rate,
-// or in `busy_ps` (what the busiest port takes) if that is slower; at most kFewSourcesPerSlice.
+// Sources that have to send at once so that the heads of a stream get their bytes at their own
+// rate, or in `busy_ps` (what the busiest port takes) if that is slower; at most
+// kFewSourcesPerSlice.
 uint32_t LaneCount(const Ports& ports, const RoutedStream& stream, int64_t busy_ps);
 
 // The same bytes in another order: `chunk_count` chunks of lane 0 taken in turn with those of the
@@ -25,8 +26,8 @@ std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector
                                         uint32_t lane_count, int64_t chunk_count);
 
 // All of `bytes` in their order, and after each of `run_count` equal parts of it the same part of
-// `others`, but for the permitted cuts. A part ends with a range where one ends nearby: in the middle of
-// a range, a slice would get bytes of one source twice, or two slices bytes of one.
+// `others`, but for the permitted cuts. A part ends with a range where one ends nearby: in the
+// middle of a range, a slice would get bytes of one source twice, or two slices bytes of one.
 std::vector<ClassRange> SpreadEvenly(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
                                      const std::vector<ClassRange>& others, int64_t run_count);
 

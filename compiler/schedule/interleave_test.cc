@@ -84,8 +84,7 @@ TEST_CASE("a few bytes are spread over many") {
        SpreadEvenly(cuts, {{0, 0, 1500}, {0, 1500, 1700}}, {{1, 0, 64}}, 2)) {
     order.emplace_back(range.cls, range.extent);
   }
-  CHECK(order ==
-        std::vector<std::pair<ClassId, int64_t>>{{0, 1500}, {1, 32}, {0, 1700}, {1, 32}});
+  CHECK(order == std::vector<std::pair<ClassId, int64_t>>{{0, 1500}, {1, 32}, {0, 1700}, {1, 32}});
 }
 
 }  // namespace

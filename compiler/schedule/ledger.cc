@@ -150,7 +150,8 @@ Ledger::BusyPairs& Ledger::BusyIn(uint32_t round) {
 bool Ledger::HasRoom(const Effect& effect, uint32_t head_ops, int64_t extent, uint32_t round) {
   const Load& load = At(effect.watched, round + effect.delay);
   if (load.ops + (effect.is_head ? head_ops : effect.messages) > kMaxOpsPerRound) return false;
-  return !effect.receives || load.bytes == 0 || load.bytes + extent <= watched_bytes_[effect.watched];
+  return !effect.receives || load.bytes == 0 ||
+         load.bytes + extent <= watched_bytes_[effect.watched];
 }
 
 // Have the ranks of a tree room for a slice, and no other message between the same two?
@@ -164,9 +165,9 @@ bool Ledger::HaveRoom(uint32_t tree, uint32_t head_ops, int64_t extent, uint32_t
     last = i;
     return false;
   }
-  return std::none_of(
-      forwards_[tree].begin(), forwards_[tree].end(),
-      [&](const Forward& forward) { return IsBusy(forward.pair, round + forward.delay); });
+  return std::none_of(forwards_[tree].begin(), forwards_[tree].end(), [&](const Forward& forward) {
+    return IsBusy(forward.pair, round + forward.delay);
+  });
 }
 
 bool Ledger::MayStart(uint32_t tree, uint32_t round) {

@@ -82,7 +82,7 @@ class Ledger {
   std::vector<std::vector<Forward>> forwards_;           // per tree
   std::vector<BusyPairs> busy_;                          // a ring of horizon_ rounds
   std::vector<int64_t> least_extents_;                   // per tree: of its smallest slice
-  std::vector<uint32_t> last_refusals_;                  // per tree: the effect that last had no room
+  std::vector<uint32_t> last_refusals_;  // per tree: the effect that last had no room
 };
 
 }  // namespace reshard

@@ -52,8 +52,8 @@ StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
   const auto domains = static_cast<int64_t>(stream.domains.size());
   std::vector<bool> is_wide;
   for (const ClassRange& range : stream.bytes) {
-    const auto needers = static_cast<int64_t>(
-        transfers_.rank_sets[transfers_.classes[range.cls].needers].size());
+    const auto needers =
+        static_cast<int64_t>(transfers_.rank_sets[transfers_.classes[range.cls].needers].size());
     const int64_t readers = needers / domains - 1;  // of a domain, beside the lander
     is_wide.push_back(readers > 0 && copy_rate / readers < rate);
     if (!is_wide.back()) continue;

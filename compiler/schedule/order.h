@@ -1,10 +1,11 @@
 // Order: in which order the bytes of each stream move.
 //
-// As routing left them, what one source can send is adjacent. Three kinds of streams are laid out in
-// another order: those whose sources are slower than their heads (interleave.h), those with many
-// small sources (small_sources.h), and those with "wide" bytes, which so many ranks of a domain need that a lander cannot hand them on as fast as
-// they come in. A round of nothing but wide bytes would keep a whole domain waiting for one lander;
-// spread over all rounds they fit beside the others.
+// As routing left them, what one source can send is adjacent. Three kinds of streams are laid out
+// in another order: those whose sources are slower than their heads (interleave.h), those with many
+// small sources (small_sources.h), and those with "wide" bytes, which so many ranks of a domain
+// need that a lander cannot hand them on as fast as they come in. A round of nothing but wide bytes
+// would keep a whole domain waiting for one lander; spread over all rounds they fit beside the
+// others.
 #ifndef RESHARD_COMPILER_SCHEDULE_ORDER_H_
 #define RESHARD_COMPILER_SCHEDULE_ORDER_H_
 
@@ -39,7 +40,7 @@ class StreamOrder {
  private:
   struct Change {
     uint32_t lanes = 1;
-    std::vector<bool> is_wide;   // per range; empty: none
+    std::vector<bool> is_wide;  // per range; empty: none
     int64_t wide_copy_ps = 0;   // that the lander's scale-up port takes for all wide bytes
     int64_t wide_bytes = 0;
     SmallSources small_sources;

@@ -66,7 +66,8 @@ class Prediction {
     }
   }
 
-  // What sources send and heads receive, and the slices that start: per tree the sum of its injects.
+  // What sources send and heads receive, and the slices that start: per tree the sum of its
+  // injects.
   void AddInjects(uint32_t round) {
     std::vector<Entry>& entries = injects_[round];
     std::sort(entries.begin(), entries.end(),

@@ -35,7 +35,7 @@ struct OpenTree {
   std::vector<Bucket> buckets;
   size_t next_bucket = 0;
   size_t slices_left = 0;
-  int64_t slice_bytes = 0;  // of its first slice; the others are hardly larger
+  int64_t slice_bytes = 0;          // of its first slice; the others are hardly larger
   int64_t least_bytes = INT64_MAX;  // of its smallest slice
 };
 
@@ -87,12 +87,12 @@ class OpenShop {
   Ledger ledger_;
   uint32_t round_ = 0;
   std::vector<OpenTree> open_;
-  std::vector<int64_t> sent_;        // per port, in this round
-  std::vector<int64_t> packed_;      // per site, in this round
+  std::vector<int64_t> sent_;    // per port, in this round
+  std::vector<int64_t> packed_;  // per site, in this round
   std::vector<Reservation> reserved_;
   std::vector<int64_t> left_bytes_;  // per outlet, over all slices without a round
   std::vector<int64_t> left_ps_;
-  std::vector<Received> received_;   // per port, where nothing is passed on
+  std::vector<Received> received_;  // per port, where nothing is passed on
 };
 
 void OpenShop::Open(uint32_t tree) {
@@ -185,7 +185,8 @@ void OpenShop::ReleaseLast(uint32_t portion_count) {
 bool OpenShop::ReserveAll(const ScheduledTree& tree, const DraftSlice& slice) {
   for (uint32_t i = 0; i < slice.portion_count; ++i) {
     const SourceRun& portion = tree.portions[slice.first_portion + i];
-    if (Reserve({ports_.site(portion.source), OutletOf(tree, portion), portion.extent}, i)) continue;
+    if (Reserve({ports_.site(portion.source), OutletOf(tree, portion), portion.extent}, i))
+      continue;
     ReleaseLast(i);
     return false;
   }
@@ -198,8 +199,9 @@ int64_t& OpenShop::ReceivedBy(PortId port) {
   return received.bytes;
 }
 
-// Have the ports that receive a slice at the head room for it, or nothing to do? Where slices are passed
-// on, ports also receive those of earlier rounds, and no limit of these would make rounds even.
+// Have the ports that receive a slice at the head room for it, or nothing to do? Where slices are
+// passed on, ports also receive those of earlier rounds, and no limit of these would make rounds
+// even.
 bool OpenShop::HeadHasRoom(const ScheduledTree& tree, int64_t extent) {
   if (!limits_.flat || tree.carried) return true;
   const Outlet& outlet = ports_.outlet(ports_.outlet_of_rank(tree.members[0]));

@@ -18,7 +18,7 @@ namespace reshard {
 struct RoundLimits {
   // Per port: what it should send from sources in a round, and receive, where nothing is passed on.
   std::vector<int64_t> port_bytes;
-  bool flat = false;  // nothing is passed on from domain to domain
+  bool flat = false;                // nothing is passed on from domain to domain
   std::vector<int64_t> pack_bytes;  // per site: what it can pack in a round
   std::vector<int64_t> recv_bytes;  // per site: what it should receive in a round
 };

@@ -40,8 +40,7 @@ const RankSlots* LargestStaging(const std::vector<RankSlots>& slots) {
 
 void AppendTree(const ScheduledTree& tree, Schedule* out) {
   const auto id = static_cast<uint32_t>(out->trees.size());
-  out->trees.push_back({tree.stream, tree.kind,
-                        static_cast<uint32_t>(out->tree_members.size()),
+  out->trees.push_back({tree.stream, tree.kind, static_cast<uint32_t>(out->tree_members.size()),
                         static_cast<uint32_t>(tree.members.size())});
   out->tree_members.insert(out->tree_members.end(), tree.members.begin(), tree.members.end());
   for (size_t s = 0; s < tree.slices.size(); ++s) {
@@ -86,7 +85,8 @@ class Scheduler {
         trees_(MakeTrees(routing, ports_)),
         traffic_(FindTraffic(topology, ports_, trees_)),
         order_(transfers, topology, ports_, cuts_, routing, trees_, traffic_.busy_ps,
-               RoundCount(traffic_, std::max(kLeastRoundBytes, options.max_staging_bytes / kRecvSlots))) {}
+               RoundCount(traffic_,
+                          std::max(kLeastRoundBytes, options.max_staging_bytes / kRecvSlots))) {}
 
   // Errors: staging-infeasible, slice-too-small.
   bool Run(Diagnostics* diags, Schedule* out);
@@ -116,9 +116,8 @@ class Scheduler {
 RoundSizes Scheduler::SmallestSizes() const {
   RoundSizes sizes;
   sizes.source_rounds = order_.SourceRounds();
-  sizes.slice_bytes =
-      std::max({kLeastRoundBytes, traffic_.most_landed_bytes / kMaxRounds,
-                traffic_.tree_bytes / kMaxSlices});
+  sizes.slice_bytes = std::max({kLeastRoundBytes, traffic_.most_landed_bytes / kMaxRounds,
+                                traffic_.tree_bytes / kMaxSlices});
   sizes.recv_bytes = sizes.slice_bytes + sizes.slice_bytes / kRoomPart;
   sizes.staging_bytes = 2 * int64_t{kRecvSlots} * sizes.recv_bytes;
   sizes.least_recv_bytes = sizes.recv_bytes;
@@ -134,7 +133,8 @@ RoundSizes Scheduler::SizesFor(int64_t recv_bytes) const {
   const bool several = traffic_.most_streams > 1;
   sizes.slice_bytes = several ? recv_bytes - recv_bytes / (kRoomPart + 1) : recv_bytes;
   if (traffic_.handing_slot_bytes > 0) sizes.slice_bytes /= 2;
-  if (options_.slice_bytes > 0) sizes.slice_bytes = std::min(sizes.slice_bytes, options_.slice_bytes);
+  if (options_.slice_bytes > 0)
+    sizes.slice_bytes = std::min(sizes.slice_bytes, options_.slice_bytes);
   return sizes;
 }
 
@@ -158,11 +158,12 @@ bool Scheduler::TryLargest() {
   const int64_t least = SmallestSizes().recv_bytes;
   const int64_t room = std::min(kAlignRoom, limit / 64);
   int64_t recv_bytes = limit / kRecvSlots - room;
-  // So many rounds that a rank can also pack what it sends, and one that hands over to several others
-  // for all of them in each, while landers take slices of two trees at once.
+  // So many rounds that a rank can also pack what it sends, and one that hands over to several
+  // others for all of them in each, while landers take slices of two trees at once.
   const int64_t fair = limit - limit / kRoomPart;
   const int64_t landed = traffic_.most_landed_bytes;
-  if (!IsFlat(traffic_) && traffic_.landers_send) recv_bytes = Portion(limit, kPackingRecvPart, 100);
+  if (!IsFlat(traffic_) && traffic_.landers_send)
+    recv_bytes = Portion(limit, kPackingRecvPart, 100);
   if (IsFlat(traffic_) && traffic_.slot_bytes > kRecvSlots * landed) {
     recv_bytes = std::min(recv_bytes, Portion(landed, fair, traffic_.slot_bytes));
   }

@@ -61,8 +61,8 @@ class Sizer {
         rounds_ = most;
       }
     }
-    // Slices so small that they need all rounds may not be worth a message: with fewer slices each round
-    // takes longer, and ports have a larger share of it.
+    // Slices so small that they need all rounds may not be worth a message: with fewer slices each
+    // round takes longer, and ports have a larger share of it.
     if (IsFlat(traffic_) && most > 0 && most < rounds_) SpreadOver(most);
     CutSlices(routing_, cuts_, ports_, Limits(true), &trees_);
     for (const ScheduledTree& tree : trees_) {

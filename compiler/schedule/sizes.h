@@ -16,11 +16,11 @@ namespace reshard {
 
 // What a routing asks of ports and ranks, whatever the order.
 struct Traffic {
-  int64_t busy_ps = 0;            // of the busiest port
-  bool senders_busiest = false;   // no receiving port is as busy as the busiest sending one
-  int64_t most_landed_bytes = 0;  // of one rank, local streams included
-  int64_t tree_bytes = 0;         // sum over all trees
-  uint32_t most_streams = 0;      // of one rank
+  int64_t busy_ps = 0;              // of the busiest port
+  bool senders_busiest = false;     // no receiving port is as busy as the busiest sending one
+  int64_t most_landed_bytes = 0;    // of one rank, local streams included
+  int64_t tree_bytes = 0;           // sum over all trees
+  uint32_t most_streams = 0;        // of one rank
   uint32_t most_local_streams = 0;  // of one rank, those without network
   size_t deepest = 1;
   int64_t round_ns = 0;       // what a round costs
@@ -31,8 +31,8 @@ struct Traffic {
   // The same of a rank that hands over inside its domain, and what it lands once more: it sends to
   // several ranks in a round.
   int64_t handing_slot_bytes = 0;
-  // Per site, what is handed to it to pass on. A source has one message for it in a round, so that its
-  // trees take turns.
+  // Per site, what is handed to it to pass on. A source has one message for it in a round, so that
+  // its trees take turns.
   std::vector<int64_t> carried_bytes;
   std::vector<int64_t> landed_bytes;  // per site, local streams included
   std::vector<int64_t> packed_bytes;  // per site, for messages

@@ -12,7 +12,8 @@
 
 namespace reshard {
 
-// Sources of a slice, where they bring enough: each is one more message that a NIC receives at once.
+// Sources of a slice, where they bring enough: each is one more message that a NIC receives at
+// once.
 inline constexpr uint32_t kFewSourcesPerSlice = 4;
 
 // What a slice or message takes of its slot.
@@ -52,9 +53,9 @@ std::vector<ScheduledTree> MakeTrees(const Routing& routing, const Ports& ports)
 
 struct SliceLimits {
   uint32_t sources = kFewSourcesPerSlice;  // of a slice
-  std::vector<int64_t> slice_bytes;    // per stream
-  std::vector<int64_t> portion_bytes;  // per site: what it can send in a round
-  std::vector<int64_t> hand_over_bytes;  // per site: the same inside its domain
+  std::vector<int64_t> slice_bytes;        // per stream
+  std::vector<int64_t> portion_bytes;      // per site: what it can send in a round
+  std::vector<int64_t> hand_over_bytes;    // per site: the same inside its domain
 };
 
 // Cuts every tree's runs into slices of at most about slice_bytes from at most

@@ -20,8 +20,7 @@ void Divide(const RoutedStream& stream, const std::vector<SourceRun>& runs,
   size_t at = 0;
   int64_t done = 0;  // of range `at`
   for (const SourceRun& run : runs) {
-    std::vector<ClassRange>& part =
-        bytes_of.at(run.source) < small_bytes ? out->small : out->large;
+    std::vector<ClassRange>& part = bytes_of.at(run.source) < small_bytes ? out->small : out->large;
     for (int64_t left = run.extent; left > 0;) {
       const ClassRange& range = stream.bytes[at];
       const int64_t extent = std::min(left, range.extent - done);

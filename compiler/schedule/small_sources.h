@@ -1,10 +1,10 @@
 // Small sources: those that send so little of a stream that its slices are full of sources before
 // they are full of bytes.
 //
-// Where tensors are sharded over thousands of ranks, a stream has parts of all of them, most of them
-// small. A slice takes at most kMaxSourcesPerSlice sources: small parts that are adjacent make small
-// slices, and rounds in which ports have little to do. Next to bytes of large sources they make
-// slices that are all alike.
+// Where tensors are sharded over thousands of ranks, a stream has parts of all of them, most of
+// them small. A slice takes at most kMaxSourcesPerSlice sources: small parts that are adjacent make
+// small slices, and rounds in which ports have little to do. Next to bytes of large sources they
+// make slices that are all alike.
 #ifndef RESHARD_COMPILER_SCHEDULE_SMALL_SOURCES_H_
 #define RESHARD_COMPILER_SCHEDULE_SMALL_SOURCES_H_
 

@@ -46,12 +46,12 @@ class RankRemover {
 };
 
 bool RankRemover::CheckKnown() {
-  const RankList known =
-      Union(Union(sides_.source->ranks, sides_.destination->ranks), placed_);
+  const RankList known = Union(Union(sides_.source->ranks, sides_.destination->ranks), placed_);
   const RankList unknown = Difference(left_out_, known);
   if (unknown.empty()) return true;
   diags_.Error(DiagnosticCode::kUnknownRank, Span{},
-               "cannot exclude " + NameRanks(unknown) + ": the layouts and the topology have " + NameRanks(known));
+               "cannot exclude " + NameRanks(unknown) + ": the layouts and the topology have " +
+                   NameRanks(known));
   return false;
 }
 
@@ -69,11 +69,11 @@ bool RankRemover::CheckCopies() {
   }
   for (const auto& [holders, what] : lost) {
     const Cell& cell = transfers.cells[transfers.classes[what.first.front()].first_cell];
-    Diagnostic& error = diags_.Error(
-        DiagnosticCode::kOnlyCopyExcluded, Span{},
-        "bytes of " + DescribeTensors(table_, transfers, what.first) + " for " +
-            NameRanks(what.second) + " are only on " + NameRanks(transfers.rank_sets[holders]) +
-            ", all excluded by --exclude-ranks or in the topology");
+    Diagnostic& error = diags_.Error(DiagnosticCode::kOnlyCopyExcluded, Span{},
+                                     "bytes of " + DescribeTensors(table_, transfers, what.first) +
+                                         " for " + NameRanks(what.second) + " are only on " +
+                                         NameRanks(transfers.rank_sets[holders]) +
+                                         ", all excluded by --exclude-ranks or in the topology");
     error.notes.push_back({table_.supers[cell.super].declared, "the tensor is declared here"});
   }
   return lost.empty();
@@ -92,9 +92,8 @@ void RankRemover::RemoveFrom(Side side, Layout* layout) {
   }
   layout->families = std::move(kept);
   const auto renumber = [&](auto* rows, const auto& of_side) {
-    std::erase_if(*rows, [&](const auto& row) {
-      return of_side(row) && new_ids[row.family] == kGone;
-    });
+    std::erase_if(*rows,
+                  [&](const auto& row) { return of_side(row) && new_ids[row.family] == kGone; });
     for (auto& row : *rows) {
       if (of_side(row)) row.family = new_ids[row.family];
     }

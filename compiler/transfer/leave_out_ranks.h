@@ -15,10 +15,11 @@ struct JobSides {
   TransferSet* transfers = nullptr;
 };
 
-// Takes `left_out` out of both layouts and of what was built of them: params that no other rank has,
-// what only these ranks need, and the ranks themselves. `placed` are the ranks of the topology: any of
-// them may be left out, as ranks that hold and need nothing can pass bytes on. Reports unknown-rank
-// (a rank that nobody names), only-copy-excluded (what others need and nobody else holds) and nothing-to-move.
+// Takes `left_out` out of both layouts and of what was built of them: params that no other rank
+// has, what only these ranks need, and the ranks themselves. `placed` are the ranks of the
+// topology: any of them may be left out, as ranks that hold and need nothing can pass bytes on.
+// Reports unknown-rank (a rank that nobody names), only-copy-excluded (what others need and nobody
+// else holds) and nothing-to-move.
 [[nodiscard]] bool LeaveOutRanks(const LogicalTable& table, const RankList& left_out,
                                  const RankList& placed, Diagnostics* diags, JobSides sides);
 

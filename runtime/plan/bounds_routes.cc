@@ -53,7 +53,8 @@ void BoundsChecker::CheckTrees() {
       RequireOrder(plan_.trees[i - 1].stream <= tree.stream, "tree", i,
                    "does not follow the one before by stream");
     }
-    Require(static_cast<size_t>(tree.kind) < kTreeKindTexts.size(), "tree", i, "is of an unknown kind");
+    Require(static_cast<size_t>(tree.kind) < kTreeKindTexts.size(), "tree", i,
+            "is of an unknown kind");
     if (!Require(tree.first_member == next_member && tree.member_count >= 1 &&
                      Fits(next_member, tree.member_count, plan_.tree_members.size()),
                  "tree", i, "does not begin where the members of the tree before end")) {

@@ -19,7 +19,7 @@ enum class PlanCutKind : uint8_t {
 enum class CutMembers : uint8_t { kNothing, kDomains, kGroups, kRanks };
 
 struct CutKindFacts {
-  std::string_view text;       // "group-ingress"
+  std::string_view text;  // "group-ingress"
   CutMembers members = CutMembers::kNothing;
   std::string_view direction;  // "ingress of"
 };

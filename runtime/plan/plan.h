@@ -32,9 +32,9 @@ inline constexpr int64_t kSlotAlignBytes = 256;  // offset of each slice or mess
 inline constexpr int64_t kCutAlignBytes = 16;    // where the schedule may cut inside a cell
 inline constexpr uint32_t kMaxOpsPerRound = 32;  // network operations of one rank
 inline constexpr uint32_t kMaxSourcesPerSlice = 16;
-inline constexpr size_t kMaxPlanDims = 64;                  // of a super-tensor, a param or a fill
+inline constexpr size_t kMaxPlanDims = 64;                   // of a super-tensor, a param or a fill
 inline constexpr int64_t kMaxRankParams = int64_t{1} << 24;  // param buffers of one rank
-inline constexpr int64_t kMaxPlanBytes = int64_t{1} << 60;  // of all that a plan moves or stores
+inline constexpr int64_t kMaxPlanBytes = int64_t{1} << 60;   // of all that a plan moves or stores
 
 using Digest = std::array<uint8_t, 32>;
 
@@ -129,9 +129,9 @@ struct PlanStream {
   bool local = false;  // no network: the only lander packs its own bytes
 };
 
-// tree_members[first_member ...]: ranks in different domains, the head first. The parent and the depth
-// of a position are TreeParent and TreeDepth (program.h). A member is the lander of its domain where
-// anybody there needs the stream, and only passes it on elsewhere.
+// tree_members[first_member ...]: ranks in different domains, the head first. The parent and the
+// depth of a position are TreeParent and TreeDepth (program.h). A member is the lander of its
+// domain where anybody there needs the stream, and only passes it on elsewhere.
 struct PlanTree {
   uint32_t stream = 0;
   PlanTreeKind kind = PlanTreeKind::kChain;
@@ -139,8 +139,9 @@ struct PlanTree {
   uint32_t member_count = 0;
 };
 
-// In `round`, `source` sends bytes [begin, begin + extent) of the tree's stream to its head, over the
-// scale-up fabric where both are in one domain. The injects of one (tree, round) are one slice: together a contiguous run of the stream.
+// In `round`, `source` sends bytes [begin, begin + extent) of the tree's stream to its head, over
+// the scale-up fabric where both are in one domain. The injects of one (tree, round) are one slice:
+// together a contiguous run of the stream.
 struct PlanInject {
   uint32_t round = 0;
   uint32_t tree = 0;
@@ -149,7 +150,8 @@ struct PlanInject {
   int64_t extent = 0;
 };
 
-// One per rank that holds, needs or passes on anything. injects[first_inject ...] are those it sends.
+// One per rank that holds, needs or passes on anything. injects[first_inject ...] are those it
+// sends.
 struct PlanRank {
   uint32_t rank = 0;
   uint32_t first_inject = 0;

@@ -1,8 +1,8 @@
 #include "runtime/plan/program.h"
 
 #include <algorithm>
-#include <bit>
 #include <array>
+#include <bit>
 #include <numeric>
 #include <tuple>
 

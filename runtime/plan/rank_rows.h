@@ -9,8 +9,8 @@
 
 namespace reshard {
 
-// rows.size() when the rank has no row. Ranks mostly are one run of numbers: then its place is known
-// without a search.
+// rows.size() when the rank has no row. Ranks mostly are one run of numbers: then its place is
+// known without a search.
 template <class Row>
 size_t RowOfRank(const std::vector<Row>& rows, uint32_t rank) {
   if (rows.empty() || rank < rows.front().rank) return rows.size();

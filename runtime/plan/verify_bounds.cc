@@ -173,8 +173,7 @@ void BoundsChecker::CheckRankSets() {
     Require(!set.empty(), "rank set", i, "is empty");
     for (size_t k = 0; k < set.size(); ++k) {
       if (k > 0 && !RequireOrder(set[k - 1] < set[k], "rank set", i, "is not rising")) break;
-      if (!Require(HasRank(set[k]), "rank set", i, "has a rank without an entry"))
-        break;
+      if (!Require(HasRank(set[k]), "rank set", i, "has a rank without an entry")) break;
     }
   }
 }

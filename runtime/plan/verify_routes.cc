@@ -112,7 +112,8 @@ void RouteChecker::FindNics() {
 bool RouteChecker::Needs(uint32_t stream, uint32_t domain) const {
   const PlanStream& s = plan_.streams[stream];
   for (uint32_t p = s.first_piece; p < s.first_piece + s.piece_count; ++p) {
-    const std::vector<uint32_t>& needing = set_domains_.Of(plan_.classes[plan_.pieces[p].cls].needers);
+    const std::vector<uint32_t>& needing =
+        set_domains_.Of(plan_.classes[plan_.pieces[p].cls].needers);
     if (std::binary_search(needing.begin(), needing.end(), domain)) return true;
   }
   return false;
@@ -215,8 +216,8 @@ void RouteChecker::CheckInject(uint32_t i) {
   }
 }
 
-// A message inside a domain: over its fabric, to a head that passes it on. What stays in a domain is
-// a local stream.
+// A message inside a domain: over its fabric, to a head that passes it on. What stays in a domain
+// is a local stream.
 void RouteChecker::CheckHandOver(uint32_t i) {
   const PlanInject& inject = plan_.injects[i];
   const PlanTree& tree = plan_.trees[inject.tree];
@@ -225,7 +226,8 @@ void RouteChecker::CheckHandOver(uint32_t i) {
   log_.Add(VerifyRule::kLocality,
            "rank " + std::to_string(inject.source) + ", round " + std::to_string(inject.round),
            Item("inject", i) + " goes to rank " +
-               std::to_string(plan_.tree_members[tree.first_member]) + " of its own domain, which " +
+               std::to_string(plan_.tree_members[tree.first_member]) +
+               " of its own domain, which " +
                (tree.member_count > 1 ? "has no scale-up fabric" : "passes it on to nobody"));
 }
 

@@ -256,8 +256,7 @@ void SharedLoads::AddCopies(const PlanTree& tree) {
   }
   for (uint32_t m = tree.first_member; m < tree.first_member + tree.member_count; ++m) {
     const uint32_t member = facts_.member_rank()[m];
-    const std::vector<uint32_t>& domain =
-        facts_.index().domain_ranks[facts_.rank_domain()[member]];
+    const std::vector<uint32_t>& domain = facts_.index().domain_ranks[facts_.rank_domain()[member]];
     if (!log_.Charge(8 * (stream.piece_count + bytes_of_needers.size() * domain.size()))) return;
     for (const auto& [needers, bytes] : bytes_of_needers) {
       for (const uint32_t rank : domain) {

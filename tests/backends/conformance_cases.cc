@@ -190,14 +190,12 @@ Job CarriedJob(const std::vector<uint32_t>& needers, const std::string& nic_of_h
   return job;
 }
 
-// Rank 4 alone needs something of its domain, and has a slow NIC or none; ranks 8 to 11 need it, too.
+// Rank 4 alone needs something of its domain, and has a slow NIC or none; ranks 8 to 11 need it,
+// too.
 Job LandedJob(const std::string& nic_of_needer) {
-  Job job = MakeMeshJob({"landed",
-                         {256, 1024},
-                         2,
-                         {{4}, {"S(0)"}, RanksFrom(0, 4)},
-                         {{5}, {"R"}, {4, 8, 9, 10, 11}}},
-                        4);
+  Job job = MakeMeshJob(
+      {"landed", {256, 1024}, 2, {{4}, {"S(0)"}, RanksFrom(0, 4)}, {{5}, {"R"}, {4, 8, 9, 10, 11}}},
+      4);
   std::vector<std::vector<std::string>> nics(4, std::vector<std::string>(4, "0.01"));
   nics[1][0] = nic_of_needer;
   job.topo = DomainTopology(nics);
@@ -205,8 +203,8 @@ Job LandedJob(const std::string& nic_of_needer) {
   return job;
 }
 
-// One tensor of each rank 0 to 4 for the rank five further on, so large that none of these can send more,
-// but rank 0, which also holds what 1 to 4 all need. Rank 10 holds and needs nothing.
+// One tensor of each rank 0 to 4 for the rank five further on, so large that none of these can send
+// more, but rank 0, which also holds what 1 to 4 all need. Rank 10 holds and needs nothing.
 Job RelayedJob() {
   std::string tensors = R"({"name":"x","shape":[100000],"dtype":"u8"})", meshes, train, infer;
   for (int rank = 0; rank < 5; ++rank) {
@@ -218,10 +216,11 @@ Job RelayedJob() {
     train += R"(,{"name":"z","mesh":"from)" + id + R"(","value":"z)" + id + "\"}";
     infer += R"(,{"name":"z","mesh":"to)" + id + R"(","value":"z)" + id + "\"}";
   }
-  meshes = R"("meshes":{"x":{"axes":["m"],"ranks":[1,2,3,4]})" + meshes + R"(},"params":[{"name":"x",)";
+  meshes =
+      R"("meshes":{"x":{"axes":["m"],"ranks":[1,2,3,4]})" + meshes + R"(},"params":[{"name":"x",)";
   Job job;
-  job.train = R"({"format":"reshard-layout","version":1,"side":"source","logical":[)" + tensors + "]," +
-              meshes + R"("mesh":"from0","value":"x"})" + train + "]}";
+  job.train = R"({"format":"reshard-layout","version":1,"side":"source","logical":[)" + tensors +
+              "]," + meshes + R"("mesh":"from0","value":"x"})" + train + "]}";
   job.infer = R"({"format":"reshard-layout","version":1,"side":"destination","colocated":true,)" +
               meshes + R"("mesh":"x","value":"x"})" + infer + "]}";
   std::vector<std::vector<std::string>> nics(10, {"0.01"});
@@ -243,9 +242,10 @@ std::vector<ConformanceCase> LandedCases() {
 }
 
 std::vector<ConformanceCase> CarriedCases() {
-  return {{"other NICs of the holder's domain", [] { return CarriedJob(RanksFrom(4, 12), "0.01"); }},
-          {"a holder without a NIC", [] { return CarriedJob(RanksFrom(4, 12), ""); }},
-          {"in place", [] { return CarriedJob(RanksFrom(0, 16), "0.01"); }}};
+  return {
+      {"other NICs of the holder's domain", [] { return CarriedJob(RanksFrom(4, 12), "0.01"); }},
+      {"a holder without a NIC", [] { return CarriedJob(RanksFrom(4, 12), ""); }},
+      {"in place", [] { return CarriedJob(RanksFrom(0, 16), "0.01"); }}};
 }
 
 std::vector<ConformanceGroup> ConformanceSuite() {

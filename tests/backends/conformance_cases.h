@@ -25,8 +25,9 @@ struct ConformanceGroup {
   std::vector<ConformanceCase> cases;
 };
 
-// Of the suite: ranks pass on what they neither hold nor need; ranks 1 to 3 what rank 0 hands to them
-// in their domain, rank 10 what comes over the network; ranks 5 to 7 land what rank 4 copies from them.
+// Of the suite: ranks pass on what they neither hold nor need; ranks 1 to 3 what rank 0 hands to
+// them in their domain, rank 10 what comes over the network; ranks 5 to 7 land what rank 4 copies
+// from them.
 std::vector<ConformanceCase> CarriedCases();
 std::vector<ConformanceCase> RelayedCases();
 std::vector<ConformanceCase> LandedCases();

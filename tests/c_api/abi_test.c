@@ -162,13 +162,12 @@ static const reshard_executor_options executor_options = RESHARD_EXECUTOR_OPTION
 static const reshard_buffer buffer = RESHARD_BUFFER_INIT;
 
 int main(void) {
-  const int sizes_right = plan_options.struct_size == sizeof(plan_options) &&
-                          loopback_options.struct_size == sizeof(loopback_options) &&
-                          control.struct_size == sizeof(control) &&
-                          tcp_options.struct_size == sizeof(tcp_options) &&
-                          executor_options.struct_size == sizeof(executor_options) &&
-                          buffer.struct_size == sizeof(buffer) &&
-                          buffer.device == RESHARD_HOST_DEVICE;
+  const int sizes_right =
+      plan_options.struct_size == sizeof(plan_options) &&
+      loopback_options.struct_size == sizeof(loopback_options) &&
+      control.struct_size == sizeof(control) && tcp_options.struct_size == sizeof(tcp_options) &&
+      executor_options.struct_size == sizeof(executor_options) &&
+      buffer.struct_size == sizeof(buffer) && buffer.device == RESHARD_HOST_DEVICE;
   if (reshard_abi_version() != RESHARD_ABI_VERSION || !sizes_right) return 1;
   /* Handles of no object are told apart from addresses, by their result. */
   if (reshard_plan_free(NULL) != RESHARD_ERROR_BAD_HANDLE) return 1;

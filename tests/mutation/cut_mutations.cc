@@ -45,11 +45,13 @@ std::vector<PlanMutation> CutMutations() {
   add("copies over a fabric without a limit", [](Plan* p) { p->fabric.bytes_per_s = 0; });
   add("ranks that do not rise", [](Plan* p) { p->cuts[7].members = {3, 2}; });
   add("what two ranks hold as egress of one", [](Plan* p) { p->cuts[8].bytes = 256; });
-  add("copies of some domains", [](Plan* p) { p->cuts[5].members = {1}; }, VerifyRule::kBounds);
-  add("a group that does not exist", [](Plan* p) { p->cuts[3].members = {2}; },
+  add(
+      "copies of some domains", [](Plan* p) { p->cuts[5].members = {1}; }, VerifyRule::kBounds);
+  add(
+      "a group that does not exist", [](Plan* p) { p->cuts[3].members = {2}; },
       VerifyRule::kBounds);
-  add("a rank that does not exist", [](Plan* p) { p->cuts[6].members = {6}; },
-      VerifyRule::kBounds);
+  add(
+      "a rank that does not exist", [](Plan* p) { p->cuts[6].members = {6}; }, VerifyRule::kBounds);
   return mutations;
 }
 

@@ -165,8 +165,8 @@ struct Checker {
       }
       Require(tree.member_count > 0 && domains.size() == tree.member_count, "tree-shape");
       Require(!StreamOf(tree).local || tree.member_count == 1, "locality: members");
-      // A local class has a holder in the lander's domain; any other has none, but that the head may
-      // get it inside its domain.
+      // A local class has a holder in the lander's domain; any other has none, but that the head
+      // may get it inside its domain.
       const PlanStream& stream = StreamOf(tree);
       if (!stream.local) domains.erase(DomainOf(Member(tree, 0)));
       for (uint32_t i = 0; i < stream.piece_count; ++i) {

@@ -8,8 +8,8 @@
  *
  * RULES FOR ALL CALLS
  * - Every call returns a reshard_result. RESHARD_OK is 0, errors are negative. After an error,
- *   reshard_last_error() of the same thread says what was found and what was expected; what the call
- *   should have written is untouched.
+ *   reshard_last_error() of the same thread says what was found and what was expected; what the
+ * call should have written is untouched.
  * - Handles are opaque numbers, not addresses: never dereference one. A handle that is null, freed
  *   or of another kind is RESHARD_ERROR_BAD_HANDLE.
  * - Structs that begin with struct_size are extended at their end by later versions. Set it to
@@ -88,8 +88,8 @@ RESHARD_API const char* reshard_result_name(int32_t result);
 RESHARD_API const char* reshard_last_error(void);
 
 typedef enum reshard_log_level {
-  RESHARD_LOG_ERROR = 0,   /* a call has failed; the same text as reshard_last_error() */
-  RESHARD_LOG_INFO = 1,    /* what was prepared, and how long it took */
+  RESHARD_LOG_ERROR = 0, /* a call has failed; the same text as reshard_last_error() */
+  RESHARD_LOG_INFO = 1,  /* what was prepared, and how long it took */
   RESHARD_LOG_LEVEL_MAX_ = 0x7fffffff
 } reshard_log_level;
 
@@ -115,7 +115,8 @@ typedef struct reshard_plan_options {
   int32_t verify_all;
   int32_t reserved;
 } reshard_plan_options;
-#define RESHARD_PLAN_OPTIONS_INIT {sizeof(reshard_plan_options), NULL, 0, 0, 0}
+#define RESHARD_PLAN_OPTIONS_INIT \
+  { sizeof(reshard_plan_options), NULL, 0, 0, 0 }
 
 /* Reads a plan file into private memory and checks it. Nothing refers to the file afterwards. */
 RESHARD_API reshard_result reshard_plan_load(const char* path, const reshard_plan_options* options,
@@ -128,11 +129,11 @@ RESHARD_API reshard_result reshard_plan_free(reshard_plan* plan);
 
 typedef struct reshard_plan_info {
   size_t struct_size;
-  char digest[72];           /* root digest: 64 hexadecimal digits and a zero byte */
+  char digest[72]; /* root digest: 64 hexadecimal digits and a zero byte */
   uint32_t rank_count;
   uint32_t round_count;
   int64_t message_count;
-  int64_t source_bytes;      /* stored by all ranks of the side */
+  int64_t source_bytes; /* stored by all ranks of the side */
   int64_t destination_bytes;
   int64_t network_bytes;     /* of one execution: between domains, every hop counted */
   int64_t scaleup_bytes;     /* ... copied between ranks of a domain */
@@ -155,7 +156,7 @@ typedef struct reshard_rank_info {
   int64_t staging_bytes; /* memory that an executor of the rank allocates for messages */
   const char* node;      /* names of the topology */
   const char* domain;
-  uint32_t gpu;          /* in the node */
+  uint32_t gpu; /* in the node */
   uint32_t reserved;
 } reshard_rank_info;
 
@@ -165,15 +166,15 @@ RESHARD_API reshard_result reshard_plan_get_rank_info(const reshard_plan* plan, 
 typedef struct reshard_param_info {
   size_t struct_size;
   const char* name;
-  const char* dtype;       /* "bf16", "f8e4m3", ...: docs/layout.md */
+  const char* dtype; /* "bf16", "f8e4m3", ...: docs/layout.md */
   reshard_side side;
-  int32_t external;        /* 1: exists, but is not moved and need not be bound */
+  int32_t external; /* 1: exists, but is not moved and need not be bound */
   int64_t bytes;
-  int32_t element_bytes;   /* the address of the buffer is a multiple of it */
+  int32_t element_bytes; /* the address of the buffer is a multiple of it */
   int32_t dim_count;
-  const int64_t* shape;    /* dim_count extents */
-  const int64_t* strides;  /* in elements; row-major */
-  size_t share_count;      /* further names of the same buffer, any of which may be bound */
+  const int64_t* shape;   /* dim_count extents */
+  const int64_t* strides; /* in elements; row-major */
+  size_t share_count;     /* further names of the same buffer, any of which may be bound */
   const char* const* shares;
 } reshard_param_info;
 
@@ -190,10 +191,11 @@ typedef struct reshard_loopback_options {
    * enough that this machine can copy faster. */
   double pace;
 } reshard_loopback_options;
-#define RESHARD_LOOPBACK_OPTIONS_INIT {sizeof(reshard_loopback_options), 0}
+#define RESHARD_LOOPBACK_OPTIONS_INIT \
+  { sizeof(reshard_loopback_options), 0 }
 
-/* All ranks are in this process: writes `member_count` handles into `backends`, one for each rank of
- * a plan, in any order. */
+/* All ranks are in this process: writes `member_count` handles into `backends`, one for each rank
+ * of a plan, in any order. */
 RESHARD_API reshard_result reshard_backend_loopback_create(uint32_t member_count,
                                                            const reshard_loopback_options* options,
                                                            reshard_backend** backends);
@@ -217,7 +219,8 @@ typedef struct reshard_control {
   uint32_t member; /* this one, below member_count */
   uint32_t member_count;
 } reshard_control;
-#define RESHARD_CONTROL_INIT {sizeof(reshard_control), NULL, NULL, 0, 0}
+#define RESHARD_CONTROL_INIT \
+  { sizeof(reshard_control), NULL, NULL, 0, 0 }
 
 typedef struct reshard_tcp_options {
   size_t struct_size;
@@ -235,14 +238,15 @@ typedef struct reshard_tcp_options {
   /* How long to wait for the other members while the backend is made. 0: 30 s. */
   int64_t timeout_ns;
 } reshard_tcp_options;
-#define RESHARD_TCP_OPTIONS_INIT {sizeof(reshard_tcp_options), NULL, NULL, 0, 0, 0}
+#define RESHARD_TCP_OPTIONS_INIT \
+  { sizeof(reshard_tcp_options), NULL, NULL, 0, 0, 0 }
 
 /* TCP: one rank per process (or thread), params in host memory, no further library. Collective over
- * the members of the control channel, which are as many as the plan has ranks, in any order. Whoever
- * wants to connect has to know a secret that only members have got; bytes are neither encrypted nor
- * signed. A member whose process ends is an error of those who wait for it at once, not after their
- * timeout; but not while a child that it forked, without exec, still holds its sockets open. After a
- * failure the ranks that are left make a backend of their own and go on. */
+ * the members of the control channel, which are as many as the plan has ranks, in any order.
+ * Whoever wants to connect has to know a secret that only members have got; bytes are neither
+ * encrypted nor signed. A member whose process ends is an error of those who wait for it at once,
+ * not after their timeout; but not while a child that it forked, without exec, still holds its
+ * sockets open. After a failure the ranks that are left make a backend of their own and go on. */
 RESHARD_API reshard_result reshard_backend_tcp_create(const reshard_tcp_options* options,
                                                       reshard_backend** backend);
 
@@ -256,13 +260,13 @@ RESHARD_API reshard_result reshard_backend_destroy(reshard_backend* backend);
 
 typedef struct reshard_executor_options {
   size_t struct_size;
-  /* How long one wait for another rank may last in an execution. A rank that waits longer fails, and
-   * with it all others. 0: 30 s. */
+  /* How long one wait for another rank may last in an execution. A rank that waits longer fails,
+   * and with it all others. 0: 30 s. */
   int64_t wait_timeout_ns;
   /* 1: keeps what happened when, for reshard_executor_write_trace. */
   int32_t trace;
-  /* The first so many executions hash every tensor on both sides and compare. The same on all ranks,
-   * which prepare checks. */
+  /* The first so many executions hash every tensor on both sides and compare. The same on all
+   * ranks, which prepare checks. */
   uint32_t verify_executions;
   /* The ranks that have to hold one generation before any of them serves it, such as the
    * tensor-parallel ranks of one replica: this rank among them, the same list on each. NULL: all
@@ -270,7 +274,8 @@ typedef struct reshard_executor_options {
   const uint32_t* replica;
   size_t replica_count;
 } reshard_executor_options;
-#define RESHARD_EXECUTOR_OPTIONS_INIT {sizeof(reshard_executor_options), 0, 0, 0, NULL, 0}
+#define RESHARD_EXECUTOR_OPTIONS_INIT \
+  { sizeof(reshard_executor_options), 0, 0, 0, NULL, 0 }
 
 /* The part of `rank` in the plan. Local: no other rank takes part. A backend serves one executor at
  * a time, from prepare to destroy; several, one after the other, must be prepared in the same order
@@ -286,9 +291,9 @@ RESHARD_API reshard_result reshard_executor_destroy(reshard_executor* executor);
 
 typedef struct reshard_buffer {
   size_t struct_size;
-  const char* name;       /* of the param, or one of its shares; copied */
+  const char* name; /* of the param, or one of its shares; copied */
   reshard_side side;
-  int32_t device;         /* of `data`: RESHARD_HOST_DEVICE or the number of a CUDA device */
+  int32_t device; /* of `data`: RESHARD_HOST_DEVICE or the number of a CUDA device */
   void* data;
   int64_t bytes;
   /* What the caller takes the buffer for; compared with the plan where given. */
@@ -298,8 +303,11 @@ typedef struct reshard_buffer {
   int32_t dim_count;
   int32_t reserved;
 } reshard_buffer;
-#define RESHARD_BUFFER_INIT \
-  {sizeof(reshard_buffer), NULL, RESHARD_SOURCE, RESHARD_HOST_DEVICE, NULL, 0, NULL, NULL, NULL, 0, 0}
+#define RESHARD_BUFFER_INIT                                                                       \
+  {                                                                                               \
+    sizeof(reshard_buffer), NULL, RESHARD_SOURCE, RESHARD_HOST_DEVICE, NULL, 0, NULL, NULL, NULL, \
+        0, 0                                                                                      \
+  }
 
 /* Names the buffer of one param. RESHARD_ERROR_INVALID_ARGUMENT here: no name, one that was bound
  * already, a side or dtype that does not exist, a dim_count that is not 0 to 64. Whether the buffer
@@ -308,14 +316,14 @@ typedef struct reshard_buffer {
  * has the same elements at the same bytes, which then stay where they are. */
 RESHARD_API reshard_result reshard_executor_bind(reshard_executor* executor,
                                                  const reshard_buffer* buffer);
-/* Forgets all buffers; bind and prepare follow. From a bind or unbind on the rank holds no generation,
- * until an execution completes in its new buffers. */
+/* Forgets all buffers; bind and prepare follow. From a bind or unbind on the rank holds no
+ * generation, until an execution completes in its new buffers. */
 RESHARD_API reshard_result reshard_executor_unbind(reshard_executor* executor);
 
 /* Collective, before the first start and after every change of the buffers: checks the buffers,
  * agrees on the plan's digest with all ranks before any byte moves, allocates all memory and
- * connects. An error on one rank is an error on every rank, which names the ranks that are at fault.
- * After one about plans, ranks or buffers all may bind and prepare again, and start is
+ * connects. An error on one rank is an error on every rank, which names the ranks that are at
+ * fault. After one about plans, ranks or buffers all may bind and prepare again, and start is
  * RESHARD_ERROR_WRONG_ORDER on every rank until that succeeds; one of allocating or connecting is
  * final for the executor. 0: 300 s. */
 RESHARD_API reshard_result reshard_executor_prepare(reshard_executor* executor, int64_t timeout_ns);
@@ -332,21 +340,22 @@ RESHARD_API reshard_result reshard_executor_start(reshard_executor* executor, vo
  * the params hold, and go on with another executor on a new backend. Allocates no memory. */
 RESHARD_API reshard_result reshard_executor_wait(reshard_executor* executor, int64_t timeout_ns);
 
-/* Collective over the replica, after wait, whether that succeeded or not: RESHARD_OK only when every
- * rank of the replica has said that it holds one and the same generation in full, in the buffers that
- * are bound now; it is written to `generation` (may be NULL). Until then a rank must not serve what it
- * received. A rank that comes when the others have given up gets RESHARD_ERROR_TIMEOUT. One that is
- * lost in the middle of the call may leave some with RESHARD_OK and others with a timeout. 0: three
- * times wait_timeout_ns, because other ranks may come later by one wait. */
+/* Collective over the replica, after wait, whether that succeeded or not: RESHARD_OK only when
+ * every rank of the replica has said that it holds one and the same generation in full, in the
+ * buffers that are bound now; it is written to `generation` (may be NULL). Until then a rank must
+ * not serve what it received. A rank that comes when the others have given up gets
+ * RESHARD_ERROR_TIMEOUT. One that is lost in the middle of the call may leave some with RESHARD_OK
+ * and others with a timeout. 0: three times wait_timeout_ns, because other ranks may come later by
+ * one wait. */
 RESHARD_API reshard_result reshard_executor_commit(reshard_executor* executor, int64_t timeout_ns,
                                                    uint64_t* generation);
 
 /* From any thread at any time: the execution ends with an error on all ranks. `reason` is part of
  * its text; may be NULL. A rank that runs none tells the others all the same, at once or when its
- * prepare or commit is over, and its next execution fails. Before the first prepare is over there is
- * none to fail: that prepare, or the next one, is an error on all ranks instead. With NCCL, and with
- * MPI below MPI_THREAD_MULTIPLE from another thread than MPI's, they learn it only from its next
- * execution, or by their timeout. */
+ * prepare or commit is over, and its next execution fails. Before the first prepare is over there
+ * is none to fail: that prepare, or the next one, is an error on all ranks instead. With NCCL, and
+ * with MPI below MPI_THREAD_MULTIPLE from another thread than MPI's, they learn it only from its
+ * next execution, or by their timeout. */
 RESHARD_API reshard_result reshard_executor_abort(reshard_executor* executor, const char* reason);
 
 typedef struct reshard_executor_state {
@@ -367,7 +376,8 @@ RESHARD_API reshard_result reshard_executor_get_state(reshard_executor* executor
                                                       reshard_executor_state* state);
 
 /* Which destination params hold the generation started last in full, none after a bind or unbind:
- * their indices, rising, as in reshard_plan_get_param. Writes at most `capacity`, and always how many there are. */
+ * their indices, rising, as in reshard_plan_get_param. Writes at most `capacity`, and always how
+ * many there are. */
 RESHARD_API reshard_result reshard_executor_get_complete(reshard_executor* executor,
                                                          size_t* indices, size_t capacity,
                                                          size_t* count);
@@ -377,7 +387,7 @@ RESHARD_API reshard_result reshard_executor_get_complete(reshard_executor* execu
 typedef struct reshard_stats {
   size_t struct_size;
   int64_t elapsed_ns;
-  int64_t sent_bytes;      /* to ranks of other domains */
+  int64_t sent_bytes; /* to ranks of other domains */
   int64_t received_bytes;
   int64_t read_bytes;      /* from other ranks of the own domain */
   int64_t local_bytes;     /* copied inside the rank */

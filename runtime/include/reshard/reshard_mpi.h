@@ -7,14 +7,15 @@
  * from the thread that may call MPI; the other ranks' executions proceed only while this one waits.
  *
  * COMMUNICATORS. The backend makes a communicator of its own from the caller's (MPI_Comm_idup), on
- * which errors are returned. It is not given back: what a failed rank had on its way stays harmless.
- * Nothing here blocks in MPI: every wait has its deadline, also when a member is dead.
+ * which errors are returned. It is not given back: what a failed rank had on its way stays
+ * harmless. Nothing here blocks in MPI: every wait has its deadline, also when a member is dead.
  *
  * FAILURE. mpirun ends a job when one process dies, unless it was started with --enable-recovery.
  * With it, the survivors get an error within their timeouts, make a communicator of themselves
  * (MPI_Comm_create_group), a backend of it, and go on with a plan that was compiled for them
- * (reshardc --exclude-ranks), in the same process and on the same buffers. A process that has seen a
- * failure should end without MPI_Finalize, which waits for the dead. docs/backends.md shows all of it.
+ * (reshardc --exclude-ranks), in the same process and on the same buffers. A process that has seen
+ * a failure should end without MPI_Finalize, which waits for the dead. docs/backends.md shows all
+ * of it.
  */
 #ifndef RESHARD_RESHARD_MPI_H_
 #define RESHARD_RESHARD_MPI_H_
@@ -36,7 +37,8 @@ typedef struct reshard_mpi_options {
   int32_t no_shared_memory;
   int32_t reserved;
 } reshard_mpi_options;
-#define RESHARD_MPI_OPTIONS_INIT {sizeof(reshard_mpi_options), 0, 0, 0}
+#define RESHARD_MPI_OPTIONS_INIT \
+  { sizeof(reshard_mpi_options), 0, 0, 0 }
 
 /* Collective over `comm`, an intracommunicator with as many members as the plan has ranks, in any
  * order. MPI must be initialized (RESHARD_ERROR_WRONG_ORDER). */

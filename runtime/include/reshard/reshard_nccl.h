@@ -2,9 +2,9 @@
  *
  * In a library built without CUDA, and on machines without a GPU or without NCCL, these functions
  * exist and return RESHARD_ERROR_UNAVAILABLE; reshard_last_error() says which it is. NCCL is opened
- * when the first of them is called: the libnccl.so.2 that the process has loaded already (as PyTorch
- * does), else the file that the caller names, else the one that the system finds. The rules of
- * reshard.h hold.
+ * when the first of them is called: the libnccl.so.2 that the process has loaded already (as
+ * PyTorch does), else the file that the caller names, else the one that the system finds. The rules
+ * of reshard.h hold.
  *
  * STREAMS. All work is done on streams of the library; reshard_executor_start makes it wait for the
  * caller's stream. The communicator must not be used for anything else between start and wait.
@@ -59,7 +59,7 @@ typedef struct reshard_nccl_options {
   int64_t timeout_ns; /* for connecting; 0: 300 s */
 } reshard_nccl_options;
 #define RESHARD_NCCL_OPTIONS_INIT \
-  {sizeof(reshard_nccl_options), NULL, 0, RESHARD_NCCL_PATH_AUTO, NULL, NULL, 0, 0, NULL, NULL, 0}
+  { sizeof(reshard_nccl_options), NULL, 0, RESHARD_NCCL_PATH_AUTO, NULL, NULL, 0, 0, NULL, NULL, 0 }
 
 /* Of this rank. With an id: collective over all ranks of the communicator. */
 RESHARD_API reshard_result reshard_backend_nccl_create(const reshard_nccl_options* options,
@@ -69,12 +69,9 @@ RESHARD_API reshard_result reshard_backend_nccl_create(const reshard_nccl_option
  * `excluded` (rising, ranks of the communicator), whatever has become of those. `control` is a
  * channel of the ranks that are left, or NULL. A plan that was compiled with --exclude-ranks goes
  * on with it. 0: 300 s. */
-RESHARD_API reshard_result reshard_backend_nccl_shrink(reshard_backend* backend,
-                                                       const int32_t* excluded,
-                                                       size_t excluded_count,
-                                                       const reshard_control* control,
-                                                       int64_t timeout_ns,
-                                                       reshard_backend** shrunk);
+RESHARD_API reshard_result reshard_backend_nccl_shrink(
+    reshard_backend* backend, const int32_t* excluded, size_t excluded_count,
+    const reshard_control* control, int64_t timeout_ns, reshard_backend** shrunk);
 
 #ifdef __cplusplus
 }

@@ -116,8 +116,7 @@ class Builder {
     plan_.streams.push_back({static_cast<uint32_t>(plan_.pieces.size()),
                              static_cast<uint32_t>(pieces.size()), bytes, local});
     plan_.pieces.insert(plan_.pieces.end(), pieces.begin(), pieces.end());
-    plan_.trees.push_back({stream, kind,
-                           static_cast<uint32_t>(plan_.tree_members.size()),
+    plan_.trees.push_back({stream, kind, static_cast<uint32_t>(plan_.tree_members.size()),
                            static_cast<uint32_t>(members.size())});
     plan_.tree_members.insert(plan_.tree_members.end(), members.begin(), members.end());
   }
@@ -340,7 +339,8 @@ Plan CarriedPlan() {
   b.Place(w, needed, 0, {{0, 32, 128, 0}, {0, 64, 2, 0}});
   const uint32_t all = b.Class({0}, needers, 4096, w, {{0, 32}, {0, 64}});
   b.Stream(4096, false, {{all, 0, 4096}}, {1, 2, 5, 6}, PlanTreeKind::kStemBinary);
-  b.AddRank(0, 0, 1024, {{0, 0, 0, 1024}, {1, 0, 1024, 1024}, {2, 0, 2048, 1024}, {3, 0, 3072, 1024}});
+  b.AddRank(0, 0, 1024,
+            {{0, 0, 0, 1024}, {1, 0, 1024, 1024}, {2, 0, 2048, 1024}, {3, 0, 3072, 1024}});
   for (Rank r = 1; r < 8; ++r) {
     b.AddRank(r, r == 1 || r == 2 || r == 5 || r == 6 ? 1024 : 0, 0, {});
   }

@@ -34,8 +34,8 @@ Plan ExpertPlan();
 // to 2 need all rows, rank 3 only its own. Four local streams, two over the network.
 Plan ColocatedPlan();
 
-// The matrix of ReplicatedPlan, held by rank 0 alone. Rank 1, which holds nothing, carries it: rank 0
-// hands each slice over inside their domain, 1 sends it to 2, and 2 to 5 and 6.
+// The matrix of ReplicatedPlan, held by rank 0 alone. Rank 1, which holds nothing, carries it: rank
+// 0 hands each slice over inside their domain, 1 sends it to 2, and 2 to 5 and 6.
 Plan CarriedPlan();
 
 struct NamedPlan {
