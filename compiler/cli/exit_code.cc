@@ -14,6 +14,7 @@ bool IsJudgement(DiagnosticCode code) {
     case DiagnosticCode::kNoNic:
     case DiagnosticCode::kOnlyCopyExcluded:
     case DiagnosticCode::kStagingInfeasible:
+    case DiagnosticCode::kSliceTooSmall:
     case DiagnosticCode::kPeersInfeasible:
     case DiagnosticCode::kMemoryExceeded:
     case DiagnosticCode::kPlanTooLarge:
