@@ -10,9 +10,10 @@ namespace {
 
 // A message for which no receive is posted yet; nobody sends larger ones.
 constexpr uint64_t kMaxUnexpectedBytes = uint64_t{1} << 32;
-// Of these so many are ready from the beginning, and small ones are used again.
+// Of these so many are ready from the beginning, and small ones are used again: only a larger one that
+// comes before its receive is posted takes memory of its own.
 constexpr size_t kSpares = 64;
-constexpr size_t kSpareBytes = 512;
+constexpr size_t kSpareBytes = size_t{4} << 10;
 
 }  // namespace
 
