@@ -120,25 +120,32 @@ COLUMNS = [
 ]
 
 
-def table(rows):
-    """The rows as a Markdown table."""
-    lines = [[title for title, _ in COLUMNS], ["---"] + ["---:"] * (len(COLUMNS) - 1)]
-    lines += [[text(row) for _, text in COLUMNS] for row in rows]
+def table(rows, columns):
+    """The rows as a Markdown table. A column is its title and the text for a row."""
+    lines = [[title for title, _ in columns], ["---"] + ["---:"] * (len(columns) - 1)]
+    lines += [[text(row) for _, text in columns] for row in rows]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def main(arguments):
-    parser = argparse.ArgumentParser(prog="tools/bench compile")
+def parse(program, names, repeat, arguments):
+    """Options of a benchmark of named cases, each run `repeat` times unless told otherwise."""
+    parser = argparse.ArgumentParser(prog=program)
     parser.add_argument("cases", nargs="*", metavar="CASE",
-                        help="of " + " ".join(case[0] for case in CASES) + "; default all")
-    parser.add_argument("--repeat", type=int, default=5, help="runs of each, default 5")
+                        help="of " + " ".join(names) + "; default all")
+    parser.add_argument("--repeat", type=int, default=repeat,
+                        help="runs of each, default %d" % repeat)
     parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
     args = parser.parse_args(arguments)
-    unknown = set(args.cases) - {case[0] for case in CASES}
+    unknown = set(args.cases) - set(names)
     if unknown:
         parser.error("no case is called " + ", ".join(sorted(unknown)))
     if args.repeat < 1:
         parser.error("--repeat is at least 1")
+    return args
+
+
+def main(arguments):
+    args = parse("tools/bench compile", [case[0] for case in CASES], 5, arguments)
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
@@ -146,7 +153,7 @@ def main(arguments):
                 continue
             print("measuring " + case[4], file=sys.stderr)
             rows.append(measure(PROGRAM, case, args.repeat, folder))
-    print(table(rows))
+    print(table(rows, COLUMNS))
     if args.json:
         with open(args.json, "w", encoding="utf-8") as stream:
             json.dump({"schema": "reshardc-bench/1", "repeat": args.repeat,

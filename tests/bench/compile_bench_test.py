@@ -22,7 +22,7 @@ class CompileBenchTest(unittest.TestCase):
             self.assertGreater(row[part]["seconds"], 0)
             self.assertGreater(row[part]["peak_bytes"], 1e6)
             self.assertLess(row[part]["peak_bytes"], 1e9)
-        lines = bench.table([row]).split("\n")
+        lines = bench.table([row], bench.COLUMNS).split("\n")
         self.assertEqual(3, len(lines))
         self.assertIn("Qwen3-235B", lines[2])
 

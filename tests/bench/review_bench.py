@@ -6,7 +6,6 @@ The second plan of a case serves the same model in another layout. For the third
 two, which says the same in other words: the most that diff has to look at. Times are medians over N runs of
 wall clock, and of what the process itself computed (user). Memory is its largest resident set.
 """
-import argparse
 import copy
 import json
 import os
@@ -123,31 +122,14 @@ COLUMNS = [
 ]
 
 
-def table(rows):
-    """The rows as a Markdown table."""
-    lines = [[title for title, _ in COLUMNS], ["---"] + ["---:"] * (len(COLUMNS) - 1)]
-    lines += [[text(row) for _, text in COLUMNS] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def main(arguments):
-    parser = argparse.ArgumentParser(prog="tools/bench review")
-    parser.add_argument("cases", nargs="*", metavar="CASE",
-                        help="of " + " ".join(case[0] for case in CASES) + "; default all")
-    parser.add_argument("--repeat", type=int, default=3, help="runs of each, default 3")
-    parser.add_argument("--json", metavar="FILE", help="also write the figures to FILE")
-    args = parser.parse_args(arguments)
-    unknown = set(args.cases) - {case[0] for case in CASES}
-    if unknown:
-        parser.error("no case is called " + ", ".join(sorted(unknown)))
-    if args.repeat < 1:
-        parser.error("--repeat is at least 1")
+    args = bench.parse("tools/bench review", [case[0] for case in CASES], 3, arguments)
     rows = []
     for case in CASES:
         if args.cases and case[0] not in args.cases:
             continue
         of_case = measure(bench.PROGRAM, case, args.repeat)
-        print("%s\n\n%s\n" % (case[1], table(of_case)))
+        print("%s\n\n%s\n" % (case[1], bench.table(of_case, COLUMNS)))
         rows += of_case
     if args.json:
         with open(args.json, "w", encoding="utf-8") as stream:

@@ -13,7 +13,7 @@ import os
 import sys
 import tempfile
 
-from compile_bench import LAYOUTS, PROGRAM, TOPOLOGIES, BenchError, memory, run_once
+from compile_bench import LAYOUTS, PROGRAM, TOPOLOGIES, BenchError, memory, run_once, table
 
 LOADER = "bazel-bin/tests/bench/load_rank_bench"
 
@@ -162,13 +162,6 @@ COLUMNS = [
 ]
 
 
-def table(rows):
-    """The rows as a Markdown table."""
-    lines = [[title for title, _ in COLUMNS], ["---"] + ["---:"] * (len(COLUMNS) - 1)]
-    lines += [[text(row) for _, text in COLUMNS] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 PLOT_WIDTH, PLOT_HEIGHT, PLOT_EDGE = 760, 440, 60
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 CURVES = (("compile", ""), ("verify", "6,4"))
@@ -231,7 +224,7 @@ def main(arguments):
         for name in args.cases or CASES:
             print("measuring " + name, file=sys.stderr)
             rows.append(measure(PROGRAM, LOADER, name, folder))
-    print(table(rows))
+    print(table(rows, COLUMNS))
     if args.json:
         with open(args.json, "w", encoding="utf-8") as stream:
             json.dump({"schema": "reshardc-scale/1", "rows": rows}, stream, indent=2)

@@ -33,7 +33,7 @@ class ScaleBenchTest(unittest.TestCase):
             self.assertTrue(0 < float(circle.get("cy")) < bench.PLOT_HEIGHT)
 
     def test_a_table_row_per_case(self):
-        self.assertEqual(2 + len(self.rows), len(bench.table(self.rows).split("\n")))
+        self.assertEqual(2 + len(self.rows), len(bench.table(self.rows, bench.COLUMNS).split("\n")))
 
 
 if __name__ == "__main__":
