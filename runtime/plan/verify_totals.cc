@@ -24,11 +24,7 @@ std::string Text(Wide number) {
 class TotalsChecker {
  public:
   TotalsChecker(const Plan& plan, const VerifyFacts& facts, VerifyLog* log)
-      : plan_(plan),
-        facts_(facts),
-        index_(facts.index()),
-        log_(*log),
-        stays_(StaysInDomain(plan, facts)) {}
+      : plan_(plan), index_(facts.index()), log_(*log), stays_(StaysInDomain(plan, facts)) {}
 
   void Run() {
     CheckStored();
@@ -50,7 +46,6 @@ class TotalsChecker {
   void CheckBound();
 
   const Plan& plan_;
-  const VerifyFacts& facts_;
   const ProgramIndex& index_;
   VerifyLog& log_;
   const std::vector<bool> stays_;  // per inject

@@ -6,31 +6,18 @@
 // All ranks of the plan are in this process and used through the C interface; allocations are
 // counted while executions run.
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
-#include <new>
 #include <stdexcept>
 #include <thread>
 #include <vector>
 
 #include "reshard/reshard.hpp"
-
-namespace {
-std::atomic<int64_t> allocation_count{0};
-}  // namespace
-
-void* operator new(size_t bytes) {
-  ++allocation_count;
-  if (void* block = std::malloc(bytes > 0 ? bytes : 1)) return block;
-  throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, size_t) noexcept { std::free(block); }
+#include "runtime/exec/testing/allocation_count.h"
 
 namespace {
 
@@ -95,13 +82,13 @@ void Measure(const char* path, int repeat) {
   job.Prepare();
   const double prepare = Seconds(begin);
   job.Execute(1);
-  const int64_t before = allocation_count;
+  const int64_t before = reshard::testing::AllocationCount();
   for (int i = 0; i < repeat; ++i) {
     begin = Clock::now();
     job.Execute(static_cast<uint64_t>(i) + 2);
     execute.push_back(Seconds(begin));
   }
-  const int64_t allocations = allocation_count - before;
+  const int64_t allocations = reshard::testing::AllocationCount() - before;
   const reshard_plan_info info = plan.info();
   std::printf(
       "{\"ranks\": %u, \"rounds\": %u, \"load_seconds\": %.6f, "
