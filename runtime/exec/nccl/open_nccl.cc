@@ -56,9 +56,7 @@ struct Functions {
 
 class RealNccl final : public NcclLibrary {
  public:
-  RealNccl(void* library, const Functions& functions, int32_t version)
-      : library_(library), f_(functions), version_(version) {}
-  // The library stays loaded: its threads outlive every communicator.
+  RealNccl(const Functions& functions, int32_t version) : f_(functions), version_(version) {}
   ~RealNccl() override = default;
 
   int32_t version() const override { return version_; }
@@ -167,7 +165,6 @@ class RealNccl final : public NcclLibrary {
     return Status(StatusCode::kIoError, text);
   }
 
-  void* const library_;
   const Functions f_;
   const int32_t version_;
 };
@@ -226,8 +223,9 @@ StatusOr<std::shared_ptr<NcclLibrary>> OpenNccl(const std::string& path) {
   } else if (functions.get_version(&version) != ncclSuccess || version < kOldestVersion) {
     what = "version " + VersionText(version) + " is older than " + VersionText(kOldestVersion);
   } else {
+    // The library stays loaded: its threads outlive every communicator.
     return std::shared_ptr<NcclLibrary>(
-        std::make_shared<RealNccl>(library, functions, static_cast<int32_t>(version)));
+        std::make_shared<RealNccl>(functions, static_cast<int32_t>(version)));
   }
   dlclose(library);
   return Status(StatusCode::kUnavailable,
