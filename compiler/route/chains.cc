@@ -102,11 +102,21 @@ std::vector<Chain> CutAlong(const std::vector<Part>& parts, size_t chain_count, 
   return chains;
 }
 
-size_t Repeated(const std::vector<Chain>& chains, const UsedEdges& used) {
+size_t RepeatedAtHead(Rank head, const RankList& senders, const UsedEdges& used) {
+  return (used.HasHead(head) ? 1 : 0) + (used.IsPassedOn(senders, head) ? 1 : 0);
+}
+
+size_t RepeatedEdge(Rank parent, Rank child, const UsedEdges& used) {
+  return used.Has(parent, child) || used.IsSent(parent, child) ? 1 : 0;
+}
+
+size_t Repeated(const std::vector<Chain>& chains, const RankList& senders, const UsedEdges& used) {
   size_t repeated = 0;
   for (const Chain& chain : chains) {
-    if (!chain.empty() && used.HasHead(chain[0])) ++repeated;
-    for (size_t i = 1; i < chain.size(); ++i) repeated += used.Has(chain[i - 1], chain[i]) ? 1 : 0;
+    if (!chain.empty()) repeated += RepeatedAtHead(chain[0], senders, used);
+    for (size_t i = 1; i < chain.size(); ++i) {
+      repeated += RepeatedEdge(chain[i - 1], chain[i], used);
+    }
   }
   return repeated;
 }
@@ -126,14 +136,14 @@ void ForTwoTreeEdges(const std::vector<Rank>& order, const Visit& visit) {
 
 std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
                               const std::vector<Rank>& landers, size_t chain_count,
-                              UsedEdges* used) {
+                              const RankList& senders, UsedEdges* used) {
   const std::vector<Part> parts = SortLanders(topology, ports, landers);
   std::vector<Chain> best;
   size_t fewest = 0;
   for (uint32_t variant = 0; variant < kVariants; ++variant) {
     std::vector<Chain> chains = ports.uplinks_limit() ? CutAlong(parts, chain_count, variant)
                                                       : CutAcross(parts, chain_count, variant);
-    const size_t repeated = Repeated(chains, *used);
+    const size_t repeated = Repeated(chains, senders, *used);
     if (best.empty() || repeated < fewest) {
       best = std::move(chains);
       fewest = repeated;
@@ -141,7 +151,7 @@ std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
     if (fewest == 0) break;
   }
   for (const Chain& chain : best) {
-    if (!chain.empty()) used->AddHead(chain[0]);
+    if (!chain.empty()) used->AddHead(chain[0], senders);
     for (size_t i = 1; i < chain.size(); ++i) used->Add(chain[i - 1], chain[i]);
   }
   return best;
@@ -150,6 +160,7 @@ std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
 std::pair<std::vector<Rank>, std::vector<Rank>> MakeTwoTrees(const Topology& topology,
                                                              const Ports& ports,
                                                              const std::vector<Rank>& landers,
+                                                             const RankList& senders,
                                                              UsedEdges* used) {
   const std::vector<Part> parts = SortLanders(topology, ports, landers);
   std::vector<Rank> best;
@@ -160,12 +171,12 @@ std::pair<std::vector<Rank>, std::vector<Rank>> MakeTwoTrees(const Topology& top
       const std::vector<Rank> ranks = Reorder(part, variant);
       order.insert(order.end(), ranks.begin(), ranks.end());
     }
-    size_t repeated = used->HasHead(order.front()) ? 1 : 0;
-    repeated += used->HasHead(order.back()) ? 1 : 0;
+    size_t repeated = RepeatedAtHead(order.front(), senders, *used);
+    repeated += RepeatedAtHead(order.back(), senders, *used);
     ForTwoTreeEdges(order, [&](Rank parent, Rank child) {
       // What is no better already is not looked at any further.
       const bool may_win = best.empty() || repeated < fewest;
-      repeated += may_win && used->Has(parent, child) ? 1 : 0;
+      if (may_win) repeated += RepeatedEdge(parent, child, *used);
     });
     if (best.empty() || repeated < fewest) {
       best = std::move(order);
@@ -174,8 +185,8 @@ std::pair<std::vector<Rank>, std::vector<Rank>> MakeTwoTrees(const Topology& top
     if (fewest == 0) break;
   }
   ForTwoTreeEdges(best, [&](Rank parent, Rank child) { used->Add(parent, child); });
-  used->AddHead(best.front());
-  used->AddHead(best.back());
+  used->AddHead(best.front(), senders);
+  used->AddHead(best.back(), senders);
   return {best, {best.rbegin(), best.rend()}};
 }
 

@@ -15,6 +15,7 @@ using testing::Job;
 
 constexpr int64_t kRate = 50'000'000'000;
 using Chain = std::vector<Rank>;
+const RankList kNobody;  // outlives what is used
 
 TEST_CASE("neighbours are of one group, chains of nearly equal length") {
   Job job;
@@ -23,10 +24,10 @@ TEST_CASE("neighbours are of one group, chains of nearly equal length") {
   for (Rank rank = 0; rank < 8; ++rank) job.site(rank).group = rank % 2;
   const Ports ports(job.topology);
   UsedEdges used;
-  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7}, 2, &used) ==
+  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7}, 2, kNobody, &used) ==
         std::vector<Chain>{{0, 2, 4, 6}, {1, 3, 5, 7}});
   UsedEdges other;
-  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6}, 3, &other) ==
+  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6}, 3, kNobody, &other) ==
         std::vector<Chain>{{0, 2, 4}, {6, 1}, {3, 5}});
 }
 
@@ -35,7 +36,7 @@ TEST_CASE("slow NICs end the chains, dealt over all of them") {
   for (int i = 0; i < 8; ++i) job.AddDomain(1, i == 1 || i == 4 ? kRate / 2 : kRate);
   const Ports ports(job.topology);
   UsedEdges used;
-  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7}, 2, &used) ==
+  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7}, 2, kNobody, &used) ==
         std::vector<Chain>{{0, 2, 3, 1}, {5, 6, 7, 4}});
 }
 
@@ -47,16 +48,16 @@ TEST_CASE("where uplinks limit, chains take whole groups") {
   const Ports ports(job.topology);
   CHECK(ports.uplinks_limit());
   UsedEdges used;
-  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 3, &used) ==
+  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 3, kNobody, &used) ==
         std::vector<Chain>{{0, 3, 6}, {4, 7, 1}, {2, 5, 8}});
   UsedEdges other;
-  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 2, &other) ==
+  CHECK(MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 2, kNobody, &other) ==
         std::vector<Chain>{{0, 3, 6}, {4, 7, 1, 2, 5, 8}});
   // More chains than groups: none is empty.
   UsedEdges third;
   size_t members = 0;
   for (const Chain& chain :
-       MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 7, &third)) {
+       MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, 6, 7, 8}, 7, kNobody, &third)) {
     CHECK(!chain.empty());
     members += chain.size();
   }
@@ -70,7 +71,7 @@ TEST_CASE("both orders of two trees are one backwards, and no lander passes on i
   UsedEdges used;
   const std::vector<Rank> landers = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10};
   for (int stream = 0; stream < 3; ++stream) {
-    const auto [first, second] = MakeTwoTrees(job.topology, ports, landers, &used);
+    const auto [first, second] = MakeTwoTrees(job.topology, ports, landers, kNobody, &used);
     CHECK(std::set<Rank>(first.begin(), first.end()).size() == landers.size());
     CHECK(Chain(first.rbegin(), first.rend()) == second);
     // Positions 0 to 4 have children.
@@ -88,7 +89,8 @@ TEST_CASE("later chains avoid the edges of earlier ones") {
   std::set<std::pair<Rank, Rank>> edges;
   // Four streams with nearly the same landers.
   for (Rank last = 6; last < 10; ++last) {
-    for (const Chain& chain : MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, last}, 1, &used)) {
+    for (const Chain& chain :
+         MakeChains(job.topology, ports, {0, 1, 2, 3, 4, 5, last}, 1, kNobody, &used)) {
       REQUIRE(chain.size() == 7);
       for (size_t i = 1; i < chain.size(); ++i) {
         CHECK(edges.insert({chain[i - 1], chain[i]}).second);
@@ -96,6 +98,26 @@ TEST_CASE("later chains avoid the edges of earlier ones") {
     }
   }
   CHECK(edges.size() == 4 * 6);
+}
+
+// A message of a sender to a head would have to wait in every round for one that is passed on
+// between the same two.
+TEST_CASE("no sender also passes other streams on to a head") {
+  Job job;
+  for (int i = 0; i < 7; ++i) job.AddDomain(1, kRate);
+  const Ports ports(job.topology);
+  const RankList landers = {2, 3, 4, 5};
+  const RankList senders = {0, 1};
+  UsedEdges without;
+  without.Add(0, 2);
+  CHECK(MakeChains(job.topology, ports, landers, 1, kNobody, &without)[0][0] == 2);
+  UsedEdges used;
+  used.Add(0, 2);
+  CHECK(MakeChains(job.topology, ports, landers, 1, senders, &used) ==
+        std::vector<Chain>{{5, 4, 3, 2}});
+  // Later, either.
+  CHECK(MakeChains(job.topology, ports, {0, 5, 6}, 1, kNobody, &used) ==
+        std::vector<Chain>{{6, 5, 0}});
 }
 
 }  // namespace

@@ -60,8 +60,38 @@ std::vector<Rank> SlowLanders(const Ports& ports, const std::vector<Rank>& lande
   return slow;
 }
 
-StreamTrees ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chain_counts,
-                           bool slow_apart) {
+// Per stream, the ranks that may send to its heads and land streams of the network themselves.
+std::vector<RankList> FindLandingSenders(const TreeInputs& in) {
+  RankList landing;
+  for (const DraftStream& stream : *in.streams) {
+    if (!stream.local) landing.insert(landing.end(), stream.landers.begin(), stream.landers.end());
+  }
+  const auto make_set = [](RankList* ranks) {
+    std::sort(ranks->begin(), ranks->end());
+    ranks->erase(std::unique(ranks->begin(), ranks->end()), ranks->end());
+  };
+  make_set(&landing);
+  std::map<RankSetId, RankList> senders_of;  // per set of holders
+  std::vector<RankList> result;
+  for (const DraftStream& stream : *in.streams) {
+    RankList& senders = result.emplace_back();
+    if (stream.local) continue;
+    if (stream.carrier != kNone) {
+      senders.push_back(stream.carrier);
+      continue;
+    }
+    for (const HolderRun& run : HolderRuns(*in.transfers, stream)) {
+      const auto [entry, is_new] = senders_of.try_emplace(run.holders);
+      if (is_new) entry->second = Intersection((*in.facts)[run.holders].networked, landing);
+      senders.insert(senders.end(), entry->second.begin(), entry->second.end());
+    }
+    make_set(&senders);
+  }
+  return result;
+}
+
+StreamTrees ChainsOfLength(const TreeInputs& in, const std::vector<RankList>& senders,
+                           const std::vector<size_t>& chain_counts, bool slow_apart) {
   StreamTrees trees;
   UsedEdges used;
   for (size_t s = 0; s < in.streams->size(); ++s) {
@@ -72,7 +102,7 @@ StreamTrees ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chai
       continue;
     }
     const auto add = [&](const std::vector<Rank>& landers, size_t count) {
-      for (auto& chain : MakeChains(*in.topology, *in.ports, landers, count, &used)) {
+      for (auto& chain : MakeChains(*in.topology, *in.ports, landers, count, senders[s], &used)) {
         if (stream.carrier != kNone) chain.insert(chain.begin(), stream.carrier);
         of_stream.push_back({PlanTreeKind::kChain, std::move(chain)});
       }
@@ -98,12 +128,14 @@ StreamTrees ChainsOfLength(const TreeInputs& in, const std::vector<size_t>& chai
 
 // Streams that could not be halved are chains.
 StreamTrees TwoTrees(const TreeInputs& in) {
-  StreamTrees trees = ChainsOfLength(in, std::vector<size_t>(in.streams->size(), 1), false);
+  const std::vector<RankList> senders = FindLandingSenders(in);
+  StreamTrees trees =
+      ChainsOfLength(in, senders, std::vector<size_t>(in.streams->size(), 1), false);
   UsedEdges used;
   for (size_t s = 0; s + 1 < in.streams->size(); ++s) {
     const DraftStream& stream = (*in.streams)[s];
     if (stream.half != StreamHalf::kFirst) continue;
-    auto [first, second] = MakeTwoTrees(*in.topology, *in.ports, stream.landers, &used);
+    auto [first, second] = MakeTwoTrees(*in.topology, *in.ports, stream.landers, senders[s], &used);
     const bool carried = stream.carrier != kNone;
     const PlanTreeKind kind = carried ? PlanTreeKind::kStemBinary : PlanTreeKind::kBinary;
     if (carried) {
@@ -118,7 +150,8 @@ StreamTrees TwoTrees(const TreeInputs& in) {
 
 // From each hub to the landers that are not the hub. Streams without a hub are chains.
 StreamTrees Stars(const TreeInputs& in) {
-  StreamTrees trees = ChainsOfLength(in, std::vector<size_t>(in.streams->size(), 1), false);
+  StreamTrees trees =
+      ChainsOfLength(in, FindLandingSenders(in), std::vector<size_t>(in.streams->size(), 1), false);
   for (size_t s = 0; s < in.streams->size(); ++s) {
     const DraftStream& stream = (*in.streams)[s];
     if (stream.hub == kNone) continue;
@@ -197,7 +230,7 @@ struct Choice {
 class ChainChooser {
  public:
   ChainChooser(const TreeInputs& in, bool slow_apart)
-      : in_(in), slow_apart_(slow_apart), received_(*in.ports) {
+      : in_(in), senders_(FindLandingSenders(in)), slow_apart_(slow_apart), received_(*in.ports) {
     demands_ = FindSourceDemands(in, &runs_per_stream_);
     for (const DraftStream& stream : *in.streams) {
       if (stream.local) continue;
@@ -236,7 +269,7 @@ class ChainChooser {
     for (const DraftStream& stream : *in_.streams) {
       counts.push_back((stream.landers.size() + length - 1) / length);
     }
-    choice.trees = ChainsOfLength(in_, counts, slow_apart_);
+    choice.trees = ChainsOfLength(in_, senders_, counts, slow_apart_);
     for (size_t s = 0; s < counts.size(); ++s) counts[s] = choice.trees[s].size();
     for (const std::vector<BareTree>& of_stream : choice.trees) {
       for (const BareTree& chain : of_stream) depth = std::max(depth, chain.landers.size());
@@ -275,6 +308,7 @@ class ChainChooser {
   }
 
   const TreeInputs& in_;
+  const std::vector<RankList> senders_;
   const bool slow_apart_;
   PortBytes received_;
   std::map<Rank, int64_t> lander_bytes_;
@@ -318,7 +352,7 @@ StreamTrees BuildTrees(const TreeInputs& inputs, const RouteOptions& options) {
     const size_t most = stream.landers.size();
     counts.push_back(direct ? most : std::min<size_t>(options.heads, most));
   }
-  return ChainsOfLength(inputs, counts, options.slow_apart);
+  return ChainsOfLength(inputs, FindLandingSenders(inputs), counts, options.slow_apart);
 }
 
 }  // namespace reshard

@@ -16,8 +16,6 @@ AT_LEAST = [("best_other_ratio", "the best baseline", 0.995)]
 
 # (case, key): the figure that is known, and why; docs/schedule.md has the long form.
 KNOWN = {
-    ("colocated", "slow_ratio"): (1.055, "landers that also send share their staging: more rounds"),
-    ("colocated", "best_other_ratio"): (0.992, "domain chains, a load model without waits or copies"),
     ("nvl72-fp8", "slow_ratio"): (1.055, "118 rounds, and two to fill, are all that staging allows"),
 }
 
