@@ -188,12 +188,12 @@ class Explainer {
         begin += CellBytes(plan_, cell);
       }
     }
-    const auto key = [](const Flow& flow) {
+    const auto key = [](const ParamFlow& flow) {
       return std::tie(flow.here, flow.tensor, flow.elements, flow.path, flow.tree,
                       flow.first_round);
     };
     std::sort(result_.flows.begin(), result_.flows.end(),
-              [&](const Flow& a, const Flow& b) { return key(a) < key(b); });
+              [&](const ParamFlow& a, const ParamFlow& b) { return key(a) < key(b); });
     return std::move(result_);
   }
 
@@ -206,7 +206,7 @@ class Explainer {
   // What is known of a part but for its way: where ranks of the other side have it.
   struct Part {
     ParamPart elements;
-    std::vector<Flow::End> there;
+    std::vector<ParamFlow::End> there;
   };
 
   // The flows of `box`, a part of a cell whose bytes begin at `cell_begin` of the class. Params of
@@ -241,7 +241,7 @@ class Explainer {
   }
 
   void AddStreams(uint32_t cls, const PlanCell& cell, int64_t cell_begin, const Part& part) {
-    Flow flow;
+    ParamFlow flow;
     flow.cls = cls;
     flow.tensor = part.elements.tensor;
     flow.elements = part.elements.elements;
@@ -262,7 +262,7 @@ class Explainer {
   }
 
   // Bytes [begin, end) of the stream.
-  void AddTrees(Flow flow, const Part& part, int64_t begin, int64_t end) {
+  void AddTrees(ParamFlow flow, const Part& part, int64_t begin, int64_t end) {
     const bool source = query_.side == PlanSide::kSource;
     const RankList asked = {query_.rank};
     const RankList& wanted = source ? plan_.rank_sets[plan_.classes[flow.cls].needers] : asked;
@@ -293,7 +293,7 @@ class Explainer {
     return path;
   }
 
-  void AddInjects(Flow flow, const Part& part, int64_t begin, int64_t end, uint32_t depth) {
+  void AddInjects(ParamFlow flow, const Part& part, int64_t begin, int64_t end, uint32_t depth) {
     std::set<Rank> sources;
     bool found = false;
     for (const PlanInject* inject : injects_of_tree_[flow.tree]) {
@@ -312,13 +312,13 @@ class Explainer {
   }
 
   // The params of these ranks only, each once.
-  static std::vector<Flow::End> EndsOf(const Part& part, const RankList& ranks) {
+  static std::vector<ParamFlow::End> EndsOf(const Part& part, const RankList& ranks) {
     std::map<ParamBox, RankList> ranks_of;
-    for (const Flow::End& end : part.there) {
+    for (const ParamFlow::End& end : part.there) {
       const RankList common = Intersection(end.ranks, ranks);
       if (!common.empty()) ranks_of[end.box] = Union(ranks_of[end.box], common);
     }
-    std::vector<Flow::End> ends;
+    std::vector<ParamFlow::End> ends;
     for (auto& [box, of] : ranks_of) ends.push_back({std::move(of), box});
     return ends;
   }

@@ -28,7 +28,7 @@ struct ParamQuery {
 
 // Elements of one tensor on their way to the ranks of one domain, as they lie in the param asked
 // about and in one param of the other side.
-struct Flow {
+struct ParamFlow {
   // Where ranks have them (sources that send them), or want them (destinations).
   struct End {
     RankList ranks;
@@ -49,8 +49,8 @@ struct Flow {
 };
 
 struct Explanation {
-  std::vector<Flow> flows;  // by what of the param they are, then tensor element, then path
-  bool complete = true;     // else some were left out: there are more than about kMaxFlows
+  std::vector<ParamFlow> flows;  // by what of the param they are, then tensor element, then path
+  bool complete = true;          // else some were left out: there are more than about kMaxFlows
 };
 inline constexpr size_t kMaxFlows = size_t{1} << 18;
 

@@ -11,8 +11,8 @@
 namespace reshard {
 namespace {
 
-std::vector<Flow> Explain(const Plan& plan, PlanSide side, Rank rank, const std::string& name,
-                          std::optional<std::vector<int64_t>> at) {
+std::vector<ParamFlow> Explain(const Plan& plan, PlanSide side, Rank rank, const std::string& name,
+                               std::optional<std::vector<int64_t>> at) {
   const std::optional<ParamId> param = FindParam(plan, side, rank, name);
   REQUIRE(param);
   return ExplainParam(plan, {side, rank, *param, std::move(at)}).flows;
@@ -32,7 +32,7 @@ TEST_CASE("every element of the toy comes from the rank that has its row") {
   for (Rank rank = 2; rank < 6; ++rank) {
     for (int64_t row = 0; row < 8; ++row) {
       for (int64_t column = 0; column < 2; ++column) {
-        const std::vector<Flow> flows =
+        const std::vector<ParamFlow> flows =
             Explain(plan, PlanSide::kDestination, rank, name, {{row, column}});
         REQUIRE(flows.size() == 1);
         const int64_t of_tensor = 2 * (static_cast<int64_t>(rank) - 2) + column;
@@ -56,7 +56,7 @@ TEST_CASE("every element of the toy comes from the rank that has its row") {
 TEST_CASE("a source element goes to all who need it") {
   const Plan toy = testing::ToyPlan();
   const std::string name = ParamName(toy, PlanSide::kSource);
-  const std::vector<Flow> flows = Explain(toy, PlanSide::kSource, 1, name, {{2, 5}});
+  const std::vector<ParamFlow> flows = Explain(toy, PlanSide::kSource, 1, name, {{2, 5}});
   REQUIRE(flows.size() == 1);
   CHECK(flows[0].elements[0] == IndexRun{6});
   CHECK(flows[0].destinations == RankList{4});
@@ -66,7 +66,7 @@ TEST_CASE("a source element goes to all who need it") {
 
   const Plan plan = testing::ReplicatedPlan();
   std::set<Rank> reached;
-  for (const Flow& flow :
+  for (const ParamFlow& flow :
        Explain(plan, PlanSide::kSource, 0, ParamName(plan, PlanSide::kSource), {{0, 0}})) {
     reached.insert(flow.destinations.begin(), flow.destinations.end());
   }
@@ -77,7 +77,8 @@ TEST_CASE("a chain is followed to the lander of the rank's domain, a round per h
   const Plan plan = testing::ReplicatedPlan();
   const std::string name = ParamName(plan, PlanSide::kDestination);
   const auto first_round = [&](Rank rank, const std::vector<Rank>& path) {
-    const std::vector<Flow> flows = Explain(plan, PlanSide::kDestination, rank, name, {{0, 0}});
+    const std::vector<ParamFlow> flows =
+        Explain(plan, PlanSide::kDestination, rank, name, {{0, 0}});
     REQUIRE(flows.size() == 1);
     CHECK(flows[0].path == path);
     return flows[0].first_round;
@@ -107,7 +108,7 @@ TEST_CASE("the parts of a whole param have all bytes of its elements that move")
         const std::string name = family.name.Instance(family.loop_begin);
         std::set<std::pair<std::string, std::vector<IndexRun>>> seen;
         int64_t bytes = 0;
-        for (const Flow& flow : Explain(plan, PlanSide::kDestination, rank, name, {})) {
+        for (const ParamFlow& flow : Explain(plan, PlanSide::kDestination, rank, name, {})) {
           if (seen.emplace(flow.tensor, flow.elements).second) bytes += flow.bytes;
         }
         CHECK(bytes == family.bytes - padding);
@@ -136,7 +137,7 @@ std::optional<std::vector<int64_t>> IndexIn(const TensorPlace& place,
 }
 
 // Checks the corners of a flow's part against the places of its tensor.
-void CheckCorners(const Plan& plan, const Flow& flow, PlanSide side, Rank rank,
+void CheckCorners(const Plan& plan, const ParamFlow& flow, PlanSide side, Rank rank,
                   const ParamBox& box) {
   const std::optional<TensorId> tensor = FindTensor(plan, flow.tensor);
   REQUIRE(tensor);
@@ -167,12 +168,12 @@ TEST_CASE("parts lie where the places of their tensors say, in the params of bot
       const PlanSide other =
           family.side == PlanSide::kSource ? PlanSide::kDestination : PlanSide::kSource;
       const std::string name = family.name.Instance(family.loop_begin);
-      for (const Flow& flow : Explain(plan, family.side, rank, name, {})) {
+      for (const ParamFlow& flow : Explain(plan, family.side, rank, name, {})) {
         CHECK(flow.here.param == name);
         CheckCorners(plan, flow, family.side, rank, flow.here);
         CHECK(!flow.there.empty());
         RankList ranks;
-        for (const Flow::End& end : flow.there) {
+        for (const ParamFlow::End& end : flow.there) {
           for (const Rank of : end.ranks) CheckCorners(plan, flow, other, of, end.box);
           ranks = Union(ranks, end.ranks);
         }
@@ -251,7 +252,7 @@ TEST_CASE("padding comes from nowhere") {
 TEST_CASE("alternatives are the holders and the ranks of each domain on the way, one chosen") {
   const Plan plan = testing::ReplicatedPlan();
   const std::string name = ParamName(plan, PlanSide::kDestination);
-  const std::vector<Flow> flows = Explain(plan, PlanSide::kDestination, 4, name, {{0, 0}});
+  const std::vector<ParamFlow> flows = Explain(plan, PlanSide::kDestination, 4, name, {{0, 0}});
   REQUIRE(flows.size() == 1);
   const WhyFlows why(plan);
   const std::vector<Alternative> holders = why.Holders(flows[0]);
@@ -278,13 +279,13 @@ TEST_CASE(
   const Plan plan = testing::ColocatedPlan();
   const WhyFlows why(plan);
   const auto local = [&](PlanSide side, Rank rank, const std::string& param, int64_t row) {
-    std::vector<Flow> flows = Explain(plan, side, rank, param, {{row, 0}});
-    std::erase_if(flows, [](const Flow& flow) { return !flow.local; });
+    std::vector<ParamFlow> flows = Explain(plan, side, rank, param, {{row, 0}});
+    std::erase_if(flows, [](const ParamFlow& flow) { return !flow.local; });
     REQUIRE(flows.size() == 1);
     return flows[0];
   };
   // Row 1 lies on rank 1. Rank 0 needs it too, and has it from there.
-  const Flow neighbour = local(PlanSide::kDestination, 0, "w.full", 1);
+  const ParamFlow neighbour = local(PlanSide::kDestination, 0, "w.full", 1);
   CHECK(Copying(neighbour) == RankList{0});
   const std::vector<Hop> hops = why.Hops(neighbour);
   REQUIRE(hops.size() == 1);
@@ -294,11 +295,11 @@ TEST_CASE(
   REQUIRE(hops[0].alternatives.size() == 1);
   CHECK(hops[0].alternatives[0].rank == 1);
   CHECK(hops[0].alternatives[0].chosen);
-  const Flow own = local(PlanSide::kDestination, 1, "w.full", 1);
+  const ParamFlow own = local(PlanSide::kDestination, 1, "w.full", 1);
   CHECK(Copying(own).empty());
   CHECK(why.Hops(own).empty());
   // The same from the side of the holder, which needs it as its neighbour does.
-  const Flow source = local(PlanSide::kSource, 1, "w.shard", 0);
+  const ParamFlow source = local(PlanSide::kSource, 1, "w.shard", 0);
   CHECK(source.destinations == RankList{0, 1});
   CHECK(Copying(source) == RankList{0});
   CHECK(why.Hops(source).size() == 1);

@@ -38,7 +38,7 @@ std::string_view PathRoleMeaning(PathRole role) {
   return "";
 }
 
-RankList Copying(const Flow& flow) {
+RankList Copying(const ParamFlow& flow) {
   RankList others = flow.destinations;
   std::erase(others, flow.path.back());
   return others;
@@ -95,7 +95,7 @@ std::vector<Alternative> WhyFlows::AlternativesOf(const std::vector<uint32_t>& s
   return found;
 }
 
-std::vector<Alternative> WhyFlows::Holders(const Flow& flow) const {
+std::vector<Alternative> WhyFlows::Holders(const ParamFlow& flow) const {
   std::vector<uint32_t> sites;
   for (const Rank rank : plan_.rank_sets[plan_.classes[flow.cls].holders]) {
     const auto site = site_of_.find(rank);
@@ -104,7 +104,7 @@ std::vector<Alternative> WhyFlows::Holders(const Flow& flow) const {
   return AlternativesOf(sites, flow.sources);
 }
 
-PathRole WhyFlows::RoleOf(const Flow& flow, uint32_t domain) const {
+PathRole WhyFlows::RoleOf(const ParamFlow& flow, uint32_t domain) const {
   const PlanClass& cls = plan_.classes[flow.cls];
   const auto has_one_of = [&](uint32_t rank_set) {
     const RankList& ranks = plan_.rank_sets[rank_set];
@@ -115,7 +115,7 @@ PathRole WhyFlows::RoleOf(const Flow& flow, uint32_t domain) const {
   return has_one_of(cls.holders) ? PathRole::kCarries : PathRole::kRelays;
 }
 
-std::vector<uint32_t> WhyFlows::RelaySites(const Flow& flow) const {
+std::vector<uint32_t> WhyFlows::RelaySites(const ParamFlow& flow) const {
   std::vector<uint32_t> sites;
   for (uint32_t domain = 0; domain < sites_of_domain_.size(); ++domain) {
     if (RoleOf(flow, domain) != PathRole::kRelays) continue;
@@ -127,7 +127,7 @@ std::vector<uint32_t> WhyFlows::RelaySites(const Flow& flow) const {
   return sites;
 }
 
-Hop WhyFlows::HopAt(const Flow& flow, uint32_t site) const {
+Hop WhyFlows::HopAt(const ParamFlow& flow, uint32_t site) const {
   const Rank rank = plan_.sites[site].rank;
   const uint32_t domain = plan_.sites[site].domain;
   const PlanTree& tree = plan_.trees[flow.tree];
@@ -149,7 +149,7 @@ Hop WhyFlows::HopAt(const Flow& flow, uint32_t site) const {
   return hop;
 }
 
-std::vector<Hop> WhyFlows::Hops(const Flow& flow) const {
+std::vector<Hop> WhyFlows::Hops(const ParamFlow& flow) const {
   std::vector<Hop> hops;
   if (flow.local && Copying(flow).empty()) return hops;
   for (const Rank rank : flow.path) {

@@ -52,7 +52,7 @@ struct Hop {
 };
 
 // The ranks that need the bytes of a flow and copy them from the last rank of its path.
-RankList Copying(const Flow& flow);
+RankList Copying(const ParamFlow& flow);
 
 // What one NIC passes. A rank's bytes are spread over its NICs by their bandwidths.
 struct NicTraffic {
@@ -67,19 +67,19 @@ class WhyFlows {
   explicit WhyFlows(const Plan& plan);
 
   // The ranks that hold the flow's bytes; chosen: those that send them.
-  std::vector<Alternative> Holders(const Flow& flow) const;
+  std::vector<Alternative> Holders(const ParamFlow& flow) const;
   // The ranks of its path. Where nothing crosses the network, the one that the others of its domain
   // copy from; none where no other one needs the bytes.
-  std::vector<Hop> Hops(const Flow& flow) const;
+  std::vector<Hop> Hops(const ParamFlow& flow) const;
 
  private:
   NetworkUse UseOf(const std::vector<uint32_t>& sites) const;
   std::vector<Alternative> AlternativesOf(const std::vector<uint32_t>& sites,
                                           const RankList& chosen) const;
   // Those with NICs in domains that neither hold nor need the flow's bytes.
-  std::vector<uint32_t> RelaySites(const Flow& flow) const;
-  PathRole RoleOf(const Flow& flow, uint32_t domain) const;
-  Hop HopAt(const Flow& flow, uint32_t site) const;
+  std::vector<uint32_t> RelaySites(const ParamFlow& flow) const;
+  PathRole RoleOf(const ParamFlow& flow, uint32_t domain) const;
+  Hop HopAt(const ParamFlow& flow, uint32_t site) const;
 
   const Plan& plan_;
   const PlanLoads loads_;

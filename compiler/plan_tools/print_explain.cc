@@ -23,7 +23,7 @@ std::string Slice(int64_t first, int64_t last, int64_t step) {
 }
 
 // "w [0, 4:8]"
-std::string Elements(const Flow& flow) {
+std::string Elements(const ParamFlow& flow) {
   std::string text;
   for (const IndexRun& run : flow.elements) {
     text += (text.empty() ? "" : ", ") +
@@ -49,9 +49,9 @@ std::string Indices(const ParamBox& box) {
 }
 
 // The params of the other side. Their ranks are named where not all have the same.
-std::string Ends(const std::vector<Flow::End>& ends) {
+std::string Ends(const std::vector<ParamFlow::End>& ends) {
   std::string text;
-  for (const Flow::End& end : ends) {
+  for (const ParamFlow::End& end : ends) {
     if (ends.size() > 1) {
       text += (text.empty() ? "" : "; ") + std::string("rank ") + DescribeRanks(end.ranks) + ": ";
     }
@@ -66,7 +66,7 @@ std::string PathText(const std::vector<Rank>& path) {
   return text;
 }
 
-std::string Rounds(const Flow& flow) {
+std::string Rounds(const ParamFlow& flow) {
   std::string text = std::to_string(flow.first_round);
   if (flow.last_round > flow.first_round) text += "-" + std::to_string(flow.last_round);
   return text;
@@ -74,14 +74,14 @@ std::string Rounds(const Flow& flow) {
 
 // What flows have in common: one class over one path. Its sources are those of all of them.
 struct Ways {
-  std::vector<Flow> ways;
+  std::vector<ParamFlow> ways;
   std::vector<size_t> way_of_flow;
 };
 
-Ways FindWays(const std::vector<Flow>& flows) {
+Ways FindWays(const std::vector<ParamFlow>& flows) {
   Ways found;
   std::map<std::tuple<std::vector<Rank>, RankList, uint32_t, uint32_t, uint32_t>, size_t> known;
-  for (const Flow& flow : flows) {
+  for (const ParamFlow& flow : flows) {
     const auto [at, is_new] =
         known.emplace(std::tuple(flow.path, flow.destinations, flow.cls, flow.stream, flow.tree),
                       found.ways.size());
@@ -132,7 +132,7 @@ std::string TreeText(const Plan& plan, uint32_t index) {
   return text;
 }
 
-void PrintHops(const Plan& plan, const Flow& way, const std::vector<Hop>& hops,
+void PrintHops(const Plan& plan, const ParamFlow& way, const std::vector<Hop>& hops,
                const TextStyle& style, std::ostream& out) {
   PrintLine(style, TreeText(plan, way.tree), out);
   TextTable table({">position", ">rank", "domain", "", ">domain sends", ">receives", "busiest NIC",
@@ -148,7 +148,7 @@ void PrintHops(const Plan& plan, const Flow& way, const std::vector<Hop>& hops,
 }
 
 // A way that crosses no network: the lander holds the bytes.
-void PrintWhyLocal(const WhyFlows& why, const std::string& title, const Flow& way,
+void PrintWhyLocal(const WhyFlows& why, const std::string& title, const ParamFlow& way,
                    const TextStyle& style, std::ostream& out) {
   const std::vector<Hop> hops = why.Hops(way);
   const Rank holder = way.path.back();
@@ -170,7 +170,7 @@ void PrintWhyLocal(const WhyFlows& why, const std::string& title, const Flow& wa
   PrintAlternatives("ranks that hold these bytes", why.Holders(way), style, out);
 }
 
-void PrintWhy(const Plan& plan, const WhyFlows& why, size_t index, const Flow& way,
+void PrintWhy(const Plan& plan, const WhyFlows& why, size_t index, const ParamFlow& way,
               const TextStyle& style, std::ostream& out) {
   const std::string title = "why way " + std::to_string(index) + ": ";
   if (way.local) {
@@ -230,7 +230,7 @@ void WriteAlternatives(const char* name, const std::vector<Alternative>& alterna
   json->End();
 }
 
-void WriteFlow(const Flow& flow, size_t way, JsonWriter* json) {
+void WriteFlow(const ParamFlow& flow, size_t way, JsonWriter* json) {
   json->BeginObject();
   json->Field("tensor", flow.tensor);
   json->BeginArray("elements");
@@ -247,7 +247,7 @@ void WriteFlow(const Flow& flow, size_t way, JsonWriter* json) {
   WriteBox(flow.here, json);
   json->End();
   json->BeginArray("other_side");
-  for (const Flow::End& end : flow.there) {
+  for (const ParamFlow::End& end : flow.there) {
     json->BeginObject();
     WriteRanks("ranks", end.ranks, json);
     WriteBox(end.box, json);
@@ -262,7 +262,7 @@ void WriteFlow(const Flow& flow, size_t way, JsonWriter* json) {
   json->End();
 }
 
-void WriteWay(const Plan& plan, const Flow& way, const WhyFlows* why, JsonWriter* json) {
+void WriteWay(const Plan& plan, const ParamFlow& way, const WhyFlows* why, JsonWriter* json) {
   json->BeginObject();
   json->Field("class", int64_t{way.cls});
   json->Field("stream", int64_t{way.stream});
@@ -297,7 +297,7 @@ void PrintFlowTable(const FlowsReport& report, const Ways& ways, const TextStyle
   const bool source = report.query.side == PlanSide::kSource;
   TextTable table({"part", ">bytes", "elements", source ? "needers" : "sources",
                    source ? "destination param" : "source param", ">rounds", ">way"});
-  const std::vector<Flow>& flows = report.explanation.flows;
+  const std::vector<ParamFlow>& flows = report.explanation.flows;
   for (size_t f = 0; f < flows.size(); ++f) {
     table.Add({Indices(flows[f].here), FormatCount(flows[f].bytes), Elements(flows[f]),
                DescribeRanks(source ? flows[f].destinations : flows[f].sources),
@@ -335,7 +335,7 @@ void PrintWays(const Plan& plan, const Ways& ways, const TextStyle& style, std::
   PrintTitle(style, "ways", out);
   TextTable table({">way", "sources", "landers", "needers", ">class", ">stream", ">tree", "kind"});
   for (size_t w = 0; w < ways.ways.size(); ++w) {
-    const Flow& way = ways.ways[w];
+    const ParamFlow& way = ways.ways[w];
     table.Add({std::to_string(w), DescribeRanks(way.sources),
                PathText(way.path) + (way.local ? " (local)" : ""), DescribeRanks(way.destinations),
                std::to_string(way.cls), std::to_string(way.stream), std::to_string(way.tree),
@@ -387,7 +387,7 @@ void PrintFlowsJson(const Plan& plan, const FlowsReport& report, std::ostream& o
   json.Field("rank", int64_t{report.query.rank});
   json.Field("param", report.param);
   if (report.query.at) WriteIndex("at", *report.query.at, &json);
-  const std::vector<Flow>& flows = report.explanation.flows;
+  const std::vector<ParamFlow>& flows = report.explanation.flows;
   const Ways ways = FindWays(flows);
   json.Flag("complete", report.explanation.complete);
   json.BeginArray("flows");
@@ -397,7 +397,7 @@ void PrintFlowsJson(const Plan& plan, const FlowsReport& report, std::ostream& o
   std::optional<WhyFlows> why;
   if (report.why) why.emplace(plan);
   json.BeginArray("ways");
-  for (const Flow& way : ways.ways) WriteWay(plan, way, why ? &*why : nullptr, &json);
+  for (const ParamFlow& way : ways.ways) WriteWay(plan, way, why ? &*why : nullptr, &json);
   json.End();
   json.End();
   out << json.Text() << "\n";
