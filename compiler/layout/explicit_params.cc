@@ -171,10 +171,10 @@ class ExplicitTemplate {
 
   // All pieces, and fills for what they leave.
   Outcome Pieces(View* view) {
-    std::vector<ParamBox> boxes;
+    std::vector<PieceBox> boxes;
     std::vector<size_t> box_piece;  // index of spec_.pieces
     for (size_t i = 0; i < spec_.pieces.size(); ++i) {
-      ParamBox box;
+      PieceBox box;
       bool empty = false;
       const Outcome o = AddPiece(i, view, &box, &empty);
       if (o != Outcome::kDone) return o;
@@ -187,14 +187,14 @@ class ExplicitTemplate {
                      spec_.pieces[box_piece[overlap->first]],
                      spec_.pieces[box_piece[overlap->second]]);
     }
-    const std::vector<ParamBox> left = Uncovered(view->shape, boxes, &budget_);
+    const std::vector<PieceBox> left = Uncovered(view->shape, boxes, &budget_);
     if (budget_.exhausted()) return TooManyPieces();
     if (!left.empty() && !spec_.fill) {
       return context_.Fail(DiagnosticCode::kParamGap, spec_.span,
                            "no piece covers element " + IndexText(left[0].begin) + " of '" +
                                spec_.param.source + "'; add a piece or 'fill'");
     }
-    for (const ParamBox& box : left) {
+    for (const PieceBox& box : left) {
       ViewPiece piece;
       piece.super = *spec_.fill == FillRule::kZero ? ViewPiece::kZeroFill : ViewPiece::kKeepFill;
       piece.at = box.begin;
@@ -206,7 +206,7 @@ class ExplicitTemplate {
     return Outcome::kDone;
   }
 
-  Outcome Overlap(const ParamBox& a, const ParamBox& b, const ExplicitSpec::Piece& first,
+  Outcome Overlap(const PieceBox& a, const PieceBox& b, const ExplicitSpec::Piece& first,
                   const ExplicitSpec::Piece& second) {
     std::vector<int64_t> at;
     for (size_t d = 0; d < a.begin.size(); ++d) at.push_back(std::max(a.begin[d], b.begin[d]));
@@ -255,7 +255,7 @@ class ExplicitTemplate {
     return Outcome::kDone;
   }
 
-  Outcome AddPiece(size_t index, View* view, ParamBox* box, bool* empty) {
+  Outcome AddPiece(size_t index, View* view, PieceBox* box, bool* empty) {
     const ExplicitSpec::Piece& piece = spec_.pieces[index];
     ResolvedTensor tensor;
     Outcome o = ResolveTensor(tensors_[index], table_, &context_, &tensor);
@@ -315,7 +315,7 @@ class ExplicitTemplate {
 
   Outcome MakePiece(const ExplicitSpec::Piece& spec, const ResolvedTensor& tensor,
                     const std::vector<Run>& src, const std::vector<Run>& dst,
-                    const std::vector<int>& walks, View* view, ParamBox* box, bool* empty) {
+                    const std::vector<int>& walks, View* view, PieceBox* box, bool* empty) {
     ViewPiece piece;
     piece.super = tensor.super;
     for (size_t axis = 0; axis < tensor.axes.size(); ++axis) {

@@ -7,7 +7,7 @@
 namespace reshard {
 namespace {
 
-bool Meet(const ParamBox& a, const ParamBox& b) {
+bool Meet(const PieceBox& a, const PieceBox& b) {
   for (size_t d = 0; d < a.begin.size(); ++d) {
     if (a.begin[d] + a.extent[d] <= b.begin[d] || b.begin[d] + b.extent[d] <= a.begin[d]) {
       return false;
@@ -17,12 +17,12 @@ bool Meet(const ParamBox& a, const ParamBox& b) {
 }
 
 // The dim along which most boxes begin at different places: a sweep along it compares few pairs.
-size_t SweepDim(const std::vector<ParamBox>& boxes) {
+size_t SweepDim(const std::vector<PieceBox>& boxes) {
   size_t best = 0;
   size_t best_count = 0;
   for (size_t d = 0; d < boxes[0].begin.size(); ++d) {
     std::set<int64_t> begins;
-    for (const ParamBox& box : boxes) begins.insert(box.begin[d]);
+    for (const PieceBox& box : boxes) begins.insert(box.begin[d]);
     if (begins.size() <= best_count) continue;
     best = d;
     best_count = begins.size();
@@ -31,7 +31,7 @@ size_t SweepDim(const std::vector<ParamBox>& boxes) {
 }
 
 // Appends box minus cut, in at most two boxes per dim.
-void Subtract(ParamBox box, const ParamBox& cut, std::vector<ParamBox>* out) {
+void Subtract(PieceBox box, const PieceBox& cut, std::vector<PieceBox>* out) {
   if (!Meet(box, cut)) {
     out->push_back(std::move(box));
     return;
@@ -40,12 +40,12 @@ void Subtract(ParamBox box, const ParamBox& cut, std::vector<ParamBox>* out) {
     const int64_t end = box.begin[d] + box.extent[d];
     const int64_t cut_end = cut.begin[d] + cut.extent[d];
     if (box.begin[d] < cut.begin[d]) {
-      ParamBox before = box;
+      PieceBox before = box;
       before.extent[d] = cut.begin[d] - box.begin[d];
       out->push_back(std::move(before));
     }
     if (cut_end < end) {
-      ParamBox after = box;
+      PieceBox after = box;
       after.begin[d] = cut_end;
       after.extent[d] = end - cut_end;
       out->push_back(std::move(after));
@@ -58,7 +58,7 @@ void Subtract(ParamBox box, const ParamBox& cut, std::vector<ParamBox>* out) {
 
 }  // namespace
 
-std::optional<std::pair<size_t, size_t>> FindOverlap(const std::vector<ParamBox>& boxes,
+std::optional<std::pair<size_t, size_t>> FindOverlap(const std::vector<PieceBox>& boxes,
                                                      PieceBudget* budget) {
   if (boxes.size() < 2) return std::nullopt;
   if (boxes[0].begin.empty()) return std::pair<size_t, size_t>{0, 1};
@@ -81,14 +81,14 @@ std::optional<std::pair<size_t, size_t>> FindOverlap(const std::vector<ParamBox>
   return std::nullopt;
 }
 
-std::vector<ParamBox> Uncovered(const std::vector<int64_t>& shape,
-                                const std::vector<ParamBox>& boxes, PieceBudget* budget) {
+std::vector<PieceBox> Uncovered(const std::vector<int64_t>& shape,
+                                const std::vector<PieceBox>& boxes, PieceBudget* budget) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return {};
-  std::vector<ParamBox> left = {{std::vector<int64_t>(shape.size(), 0), shape}};
-  for (const ParamBox& box : boxes) {
-    std::vector<ParamBox> next;
+  std::vector<PieceBox> left = {{std::vector<int64_t>(shape.size(), 0), shape}};
+  for (const PieceBox& box : boxes) {
+    std::vector<PieceBox> next;
     if (!budget->Charge(static_cast<int64_t>(left.size()))) return {};
-    for (ParamBox& part : left) Subtract(std::move(part), box, &next);
+    for (PieceBox& part : left) Subtract(std::move(part), box, &next);
     left = std::move(next);
   }
   return left;

@@ -12,18 +12,18 @@
 
 namespace reshard {
 
-struct ParamBox {
+struct PieceBox {
   std::vector<int64_t> begin;
   std::vector<int64_t> extent;  // none is 0
 };
 
 // Two of the boxes that share an element, the lower index first. Null also when the budget ends.
-std::optional<std::pair<size_t, size_t>> FindOverlap(const std::vector<ParamBox>& boxes,
+std::optional<std::pair<size_t, size_t>> FindOverlap(const std::vector<PieceBox>& boxes,
                                                      PieceBudget* budget);
 
 // What the boxes leave of [0, shape), as disjoint boxes.
-std::vector<ParamBox> Uncovered(const std::vector<int64_t>& shape,
-                                const std::vector<ParamBox>& boxes, PieceBudget* budget);
+std::vector<PieceBox> Uncovered(const std::vector<int64_t>& shape,
+                                const std::vector<PieceBox>& boxes, PieceBudget* budget);
 
 }  // namespace reshard
 

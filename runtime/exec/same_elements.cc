@@ -46,7 +46,7 @@ class SameElements::Finder {
   std::vector<std::vector<Region>>& out_;
 };
 
-const std::vector<SameElements::Region>& SameElements::RegionsOf(ParamInstance param) {
+const std::vector<SameElements::Region>& SameElements::RegionsOf(FamilyInstance param) {
   const auto [at, is_new] = regions_.try_emplace(param.family);
   if (is_new) {
     size_t instances = 1;
@@ -84,7 +84,7 @@ bool SameElements::SameFill(const PlanFill& a, const PlanFill& b) const {
                     });
 }
 
-bool SameElements::Holds(ParamInstance source, ParamInstance destination) {
+bool SameElements::Holds(FamilyInstance source, FamilyInstance destination) {
   const std::vector<Region>& held = RegionsOf(source);
   const std::vector<Region>& needed = RegionsOf(destination);
   const bool all = std::all_of(needed.begin(), needed.end(), [&](const Region& inner) {

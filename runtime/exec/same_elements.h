@@ -10,7 +10,7 @@
 
 namespace reshard {
 
-struct ParamInstance {
+struct FamilyInstance {
   uint32_t family = 0;
   int64_t instance = 0;
 };
@@ -24,7 +24,7 @@ class SameElements {
   // Whether every element of `destination` lies at the same byte of `source`, and whatever
   // `destination` wants zeroed is zeroed in `source` too. May say no where one map is written in
   // two ways; never says yes wrongly.
-  bool Holds(ParamInstance source, ParamInstance destination);
+  bool Holds(FamilyInstance source, FamilyInstance destination);
 
  private:
   // The part of a place that lies in one instance of its family: a box of a super-tensor.
@@ -35,7 +35,7 @@ class SameElements {
   };
   class Finder;
   static bool Covers(const Region& outer, const Region& inner);
-  const std::vector<Region>& RegionsOf(ParamInstance param);
+  const std::vector<Region>& RegionsOf(FamilyInstance param);
   bool SameFill(const PlanFill& a, const PlanFill& b) const;
 
   const Plan& plan_;

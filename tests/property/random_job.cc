@@ -19,12 +19,12 @@ class JobMaker {
 
   Job Make() {
     MakeRanks();
-    RandomLayout source(false, source_ranks_, &random_);
-    RandomLayout destination(true, destination_ranks_, &random_);
+    testing::RandomLayout source(false, source_ranks_, &random_);
+    testing::RandomLayout destination(true, destination_ranks_, &random_);
     std::string logical;
     const uint32_t tensor_count = 1 + Below(4);
     for (uint32_t t = 0; t < tensor_count; ++t) {
-      const RandomTensor tensor = MakeTensor(t, &logical);
+      const testing::RandomTensor tensor = MakeTensor(t, &logical);
       source.StoreAll(tensor);
       destination.StoreAll(tensor);
       if (Below(2) == 0) source.StorePart(tensor);
@@ -64,12 +64,12 @@ class JobMaker {
     destination_ranks_.assign(numbers.begin() + first, numbers.begin() + first + destination_count);
   }
 
-  RandomTensor MakeTensor(uint32_t number, std::string* logical) {
+  testing::RandomTensor MakeTensor(uint32_t number, std::string* logical) {
     const std::vector<std::pair<std::string, int64_t>> dtypes = {
         {"u8", 1}, {"bf16", 2}, {"f32", 4}, {"f64", 8}, {"bool", 1}};
-    RandomTensor tensor;
+    testing::RandomTensor tensor;
     std::tie(tensor.dtype, tensor.element_bytes) = dtypes[Below(dtypes.size())];
-    TensorTemplate& all = tensor.tensor;
+    testing::TensorTemplate& all = tensor.tensor;
     all.name = "t" + std::to_string(number);
     all.l_count = Below(2) == 0 ? 1 : 2 + Below(4);
     all.e_count = Below(2) == 0 ? 1 : 2 + Below(5);

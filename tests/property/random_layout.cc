@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-namespace reshard {
+namespace reshard::testing {
 namespace {
 
 std::string JoinTexts(const std::vector<std::string>& parts) {
@@ -392,4 +392,4 @@ std::string RandomLayout::Text(const std::string& logical, const std::string& ex
   return text + "}";
 }
 
-}  // namespace reshard
+}  // namespace reshard::testing

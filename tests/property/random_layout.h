@@ -10,7 +10,7 @@
 #include "tests/property/job.h"
 #include "tests/property/value_tree.h"
 
-namespace reshard {
+namespace reshard::testing {
 
 struct RandomTensor {
   TensorTemplate tensor;
@@ -63,6 +63,6 @@ class RandomLayout {
   uint32_t name_count_ = 0;
 };
 
-}  // namespace reshard
+}  // namespace reshard::testing
 
 #endif  // RESHARD_TESTS_PROPERTY_RANDOM_LAYOUT_H_

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-namespace reshard {
+namespace reshard::testing {
 namespace {
 
 std::string Inputs(const std::vector<ValueTree>& in) {
@@ -180,4 +180,4 @@ ValueTree ShardValue(const ValueTree& in, size_t dim, const std::vector<ShardAxi
   return out;
 }
 
-}  // namespace reshard
+}  // namespace reshard::testing

@@ -15,7 +15,7 @@
 
 #include "tests/oracle/element_array.h"
 
-namespace reshard {
+namespace reshard::testing {
 
 // Mesh coordinates by axis, loop variables by name.
 using ValueEnv = std::map<std::string, int64_t>;
@@ -58,6 +58,6 @@ enum class ShardRule { kError, kChunk, kBalanced, kReplicateIfFewer };
 ValueTree ShardValue(const ValueTree& in, size_t dim, const std::vector<ShardAxis>& axes,
                      int64_t unit, ShardRule rule);
 
-}  // namespace reshard
+}  // namespace reshard::testing
 
 #endif  // RESHARD_TESTS_PROPERTY_VALUE_TREE_H_
