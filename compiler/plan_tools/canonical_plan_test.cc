@@ -182,10 +182,10 @@ TEST_CASE("the text does not depend on the numbers of rows") {
 TEST_CASE("every field is in the text") {
   const Plan plan = testing::ExpertPlan();
   const std::string text = TextOf(plan);
-  for (const auto& [name, change] : Changes()) {
-    CAPTURE(std::string(name));
+  for (const auto& change : Changes()) {
+    CAPTURE(std::string(change.first));
     Plan changed = plan;
-    change(&changed);
+    change.second(&changed);
     CHECK(TextOf(changed) != text);
   }
 }
@@ -197,10 +197,10 @@ TEST_CASE("every field is in the rows that plans are compared by") {
     PrintCanonical(CanonicalizeWorld(of), text);
     return text.str();
   };
-  for (const auto& [name, change] : Changes()) {
-    CAPTURE(std::string(name));
+  for (const auto& change : Changes()) {
+    CAPTURE(std::string(change.first));
     Plan changed = plan;
-    change(&changed);
+    change.second(&changed);
     CHECK((world(changed) != world(plan) || CompareRows(plan, changed).changed()));
   }
 }

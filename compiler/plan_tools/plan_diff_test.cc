@@ -566,11 +566,11 @@ TEST_CASE("what is wrong with a limit is told apart") {
       {"staging>0.0000000000000000000001kB", "has too many decimals: '0.0000000000000000000001'"},
       {"messages>+5B", "has a count with a unit: '5B'"},
       {"messages>1.5", "has a limit that is no whole number of things that are counted: '1.5'"}};
-  for (const auto& [gate, what] : kErrors) {
-    CAPTURE(gate);
-    const StatusOr<std::vector<Gate>> gates = ParseGates(gate);
+  for (const auto& error : kErrors) {
+    CAPTURE(error.first);
+    const StatusOr<std::vector<Gate>> gates = ParseGates(error.first);
     REQUIRE(!gates.ok());
-    CHECK(gates.status().message() == "gate '" + gate + "' " + what);
+    CHECK(gates.status().message() == "gate '" + error.first + "' " + error.second);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "compiler/route/class_cuts.h"
@@ -178,10 +179,9 @@ TEST_CASE("bytes that a slow NIC is too slow for land on others of its domain") 
 }
 
 TEST_CASE("loads stay within half a per cent of the binding cut") {
-  for (const auto& [pp, edp] : {std::pair{4U, 2U}, {2U, 1U}, {3U, 2U}}) {
+  for (const auto& sizes : {std::pair{4U, 2U}, {2U, 1U}, {3U, 2U}}) {
     MoeShape shape;
-    shape.pp = pp;
-    shape.edp = edp;
+    std::tie(shape.pp, shape.edp) = sizes;
     const Job job = MoeJob(shape);
     const Routing routing = Route(job);
     const double bound = static_cast<double>(WitnessNs(routing.witnesses[0])) / 1e9;
@@ -190,7 +190,7 @@ TEST_CASE("loads stay within half a per cent of the binding cut") {
       const double most = static_cast<double>(std::max(load.send_bytes, load.receive_bytes));
       busiest = std::max(busiest, most / static_cast<double>(kRate));
     }
-    CAPTURE(pp);
+    CAPTURE(shape.pp);
     CHECK(busiest <= 1.005 * bound);
     CHECK(busiest >= 0.9999 * bound);
   }

@@ -37,11 +37,12 @@ TEST_CASE("every byte stays, cut only where that is permitted") {
   for (const uint32_t lanes : {1U, 2U, 3U, 4U}) {
     for (const int64_t chunks : {1, 2, 7, 100}) {
       std::vector<int> seen(1840, 0);
+      const auto at = [&](int64_t byte) -> int& { return seen[static_cast<size_t>(byte)]; };
       for (const ClassRange& range : InterleaveLanes(cuts, bytes, lanes, chunks)) {
         CHECK(cuts.Floor(range.cls, range.begin) == range.begin);
-        for (int64_t i = 0; i < range.extent; ++i) ++seen[range.cls * 1340 + range.begin + i];
+        for (int64_t i = 0; i < range.extent; ++i) ++at(range.cls * 1340 + range.begin + i);
       }
-      for (int64_t i = 0; i < 1840; ++i) CHECK(seen[i] == (i < 16 ? 0 : 1));
+      for (int64_t i = 0; i < 1840; ++i) CHECK(at(i) == (i < 16 ? 0 : 1));
     }
   }
 }

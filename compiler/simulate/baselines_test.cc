@@ -49,15 +49,15 @@ TEST_CASE("rows on two ranks, columns on four: tiles are whole, so each gets all
 }
 
 TEST_CASE("no rule beats the bound, and a topology without NICs has no baselines") {
-  for (auto& [name, plan] : testing::SmallPlans()) {
-    CAPTURE(name);
-    const std::vector<Baseline> baselines = ComputeBaselines(plan, 0);
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    CAPTURE(named.name);
+    const std::vector<Baseline> baselines = ComputeBaselines(named.plan, 0);
     REQUIRE(baselines.size() == 5);
     for (const Baseline& baseline : baselines) {
       CAPTURE(BaselineText(baseline.kind));
-      CHECK(baseline.time_ns >= plan.header.totals.bound_ns);
+      CHECK(baseline.time_ns >= named.plan.header.totals.bound_ns);
     }
-    Plan cut = plan;
+    Plan cut = named.plan;
     for (PlanSite& site : cut.sites) site.nics.clear();
     CHECK(ComputeBaselines(cut, 0).empty());
   }

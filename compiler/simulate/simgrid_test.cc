@@ -157,10 +157,10 @@ TEST_CASE("messages of a round end when SimGrid says") {
     CAPTURE(i);
     const std::map<Pair, double> ours = OurEnds(instances[i]);
     REQUIRE(ours.size() == theirs[i].size());
-    for (const auto& [pair, end_s] : ours) {
-      CAPTURE(pair.first);
-      CAPTURE(pair.second);
-      CHECK(end_s == doctest::Approx(theirs[i].at(pair)).epsilon(1e-6));
+    for (const auto& end_s : ours) {
+      CAPTURE(end_s.first.first);
+      CAPTURE(end_s.first.second);
+      CHECK(end_s.second == doctest::Approx(theirs[i].at(end_s.first)).epsilon(1e-6));
       ++compared;
     }
   }

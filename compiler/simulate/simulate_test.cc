@@ -217,11 +217,11 @@ TEST_CASE("a window of rounds takes what comes before as done") {
 }
 
 TEST_CASE("whole small plans move the bytes that they say") {
-  for (const auto& [name, plan] : testing::SmallPlans()) {
-    CAPTURE(name);
+  for (const testing::NamedPlan& named : testing::SmallPlans()) {
+    CAPTURE(named.name);
     SimOptions options = Free();
     options.record_spans = true;
-    const SimResult result = Simulate(plan, options);
+    const SimResult result = Simulate(named.plan, options);
     REQUIRE(result.failure == "");
     int64_t sent = 0, received = 0;
     for (const SimPort& nic : result.nics) {
@@ -229,14 +229,14 @@ TEST_CASE("whole small plans move the bytes that they say") {
       received += nic.in.bytes;
       CHECK(nic.out.busy_ns <= result.total_ns);
     }
-    CHECK(sent == plan.header.totals.network_bytes);
+    CHECK(sent == named.plan.header.totals.network_bytes);
     CHECK(received == sent);
     int64_t scaleup = 0;
     for (const SimPort& port : result.scaleup) scaleup += port.in.bytes;
-    CHECK(scaleup == plan.header.totals.scaleup_bytes);
+    CHECK(scaleup == named.plan.header.totals.scaleup_bytes);
     // Messages inside a domain take its fabric.
     std::map<Rank, uint32_t> domain_of;
-    for (const PlanSite& site : plan.sites) domain_of[site.rank] = site.domain;
+    for (const PlanSite& site : named.plan.sites) domain_of[site.rank] = site.domain;
     int64_t in_spans = 0, network_messages = 0, others = 0;
     for (const SimSpan& span : result.spans) {
       CHECK(span.begin_ps <= span.end_ps);
@@ -246,10 +246,10 @@ TEST_CASE("whole small plans move the bytes that they say") {
       ++(network ? network_messages : others);
     }
     CHECK(in_spans == sent);
-    CHECK(network_messages == plan.header.totals.messages);
+    CHECK(network_messages == named.plan.header.totals.messages);
     CHECK(network_messages + others == result.messages);
-    CHECK(result.max_staging_bytes == plan.header.totals.max_staging_bytes);
-    CHECK(result.total_ns >= plan.header.totals.bound_ns);
+    CHECK(result.max_staging_bytes == named.plan.header.totals.max_staging_bytes);
+    CHECK(result.total_ns >= named.plan.header.totals.bound_ns);
   }
 }
 

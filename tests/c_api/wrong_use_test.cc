@@ -176,9 +176,10 @@ TEST_CASE("every pointer that is needed") {
       {"waits", [&] { return reshard_executor_get_peer_waits(executor, nullptr, 1, &count_out); }},
       {"path", [&] { return reshard_executor_write_trace(executor, nullptr); }},
   };
-  for (const auto& [name, call] : calls) {
-    CAPTURE(name);
-    CHECK(ErrorOf(call(), RESHARD_ERROR_INVALID_ARGUMENT) == std::string(name) + " is NULL");
+  for (const auto& missing : calls) {
+    CAPTURE(missing.first);
+    CHECK(ErrorOf(missing.second(), RESHARD_ERROR_INVALID_ARGUMENT) ==
+          std::string(missing.first) + " is NULL");
   }
   CHECK(plan_out == nullptr);
   CHECK(backend_out == nullptr);

@@ -24,7 +24,7 @@ TEST_CASE("division by multiplication is exact at the edges and in between") {
   for (const uint32_t divisor : divisors) {
     const Divisor by = MakeDivisor(divisor);
     std::vector<uint64_t> dividends = {0, 1, divisor - 1, divisor, kDividendLimit - 1};
-    for (uint64_t k : {2, 3, 1000}) {
+    for (const uint64_t k : {2U, 3U, 1000U}) {
       dividends.push_back(k * divisor - 1);
       dividends.push_back(k * divisor);
     }

@@ -265,7 +265,7 @@ TEST_CASE("messages that end because they failed are not taken for done") {
   const std::vector<Status> results = (*job)->Execute();
   // Rank 0 sends to ranks 2 and 4 at once; which of the two it fails with is left open.
   size_t told_count = 0;
-  for (const size_t r : {0, 2, 4}) {
+  for (const size_t r : {0U, 2U, 4U}) {
     CAPTURE(results[r].message());
     CHECK_FALSE(results[r].ok());
     told_count += results[r].message().find("rank 0 sends 31 bytes") != std::string::npos;
@@ -315,7 +315,7 @@ TEST_CASE("communicators can be lent, also those whose calls block") {
         DeviceJob::Create(std::make_shared<Plan>(testing::ReplicatedPlan()), options);
     REQUIRE(job.status().ToString() == "ok");
     const std::vector<Status> results = (*job)->Execute([](size_t r) { return r != 2; });
-    for (const size_t sender : {0, 1}) CHECK(results[sender].code() == StatusCode::kTimeout);
+    for (const size_t sender : {0U, 1U}) CHECK(results[sender].code() == StatusCode::kTimeout);
   }
 }
 
