@@ -30,9 +30,11 @@ def _ns(seconds: Optional[float]) -> int:
 class Backend:
     """How one rank reaches the others. Serves one executor at a time."""
 
-    def __init__(self, handle: c.c_void_p, lib: Library) -> None:
+    def __init__(self, handle: c.c_void_p, lib: Library, needs: object = None) -> None:
+        """`needs`: what the library calls as long as the backend or its executor lives."""
         self._handle = handle
         self._library = lib
+        self._needs = needs
 
     def close(self) -> None:
         """Frees the backend; executors that use it keep what they need."""
@@ -69,7 +71,9 @@ class ExecutionStats:
     read_bytes: int
     local_bytes: int
     delivered_bytes: int
+    fill_seconds: float
     pack_seconds: float
+    start_seconds: float
     copy_seconds: float
     network_wait_seconds: float
     landed_wait_seconds: float
@@ -203,9 +207,9 @@ class RankExecutor:
         """True when all destination params hold the generation; False when it still runs.
 
         Args:
-            timeout: seconds; None: until it ends, which the waits' own timeout bounds.
+            timeout: seconds; 0: only asks; None: until it ends, which the waits' own timeout bounds.
         """
-        nanoseconds = _abi.FOREVER if timeout is None else int(timeout * 1e9)
+        nanoseconds = 0 if timeout == 0 else _ns(float("inf") if timeout is None else timeout)
         return self._call("reshard_executor_wait", nanoseconds) == _abi.OK
 
     def commit(self, timeout: Optional[float] = None) -> int:
@@ -248,7 +252,8 @@ class RankExecutor:
             elapsed_seconds=stats.elapsed_ns / 1e9, sent_bytes=stats.sent_bytes,
             received_bytes=stats.received_bytes, read_bytes=stats.read_bytes,
             local_bytes=stats.local_bytes, delivered_bytes=stats.delivered_bytes,
-            pack_seconds=stats.pack_ns / 1e9, copy_seconds=stats.copy_ns / 1e9,
+            fill_seconds=stats.fill_ns / 1e9, pack_seconds=stats.pack_ns / 1e9,
+            start_seconds=stats.start_ns / 1e9, copy_seconds=stats.copy_ns / 1e9,
             network_wait_seconds=stats.network_wait_ns / 1e9,
             landed_wait_seconds=stats.landed_wait_ns / 1e9,
             slot_wait_seconds=stats.slot_wait_ns / 1e9,

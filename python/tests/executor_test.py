@@ -1,5 +1,6 @@
 """Executors of all ranks as threads over loopback: every byte, and what is refused."""
 import ctypes
+import dataclasses
 import json
 import os
 import sys
@@ -11,6 +12,7 @@ import native  # noqa: E402
 import ranks  # noqa: E402
 
 reshard = native.use_built()
+from reshard import _abi  # noqa: E402
 
 TOY = ["examples/toy/%s.json" % name for name in ("train", "infer", "topo")]
 
@@ -202,6 +204,36 @@ class ExecutorTest(unittest.TestCase):
         for seconds in (0, -1, float("nan")):
             with self.assertRaises(ValueError):
                 executor.prepare(seconds)
+        for seconds in (-1, float("nan")):
+            with self.assertRaises(ValueError):
+                executor.wait(seconds)
+
+    def test_waits_that_only_ask_and_waits_without_end(self):
+        job = self.job()
+        job.bind()
+        job.each(lambda e: e.prepare(20))
+        self.fill(job, 1)
+
+        def work(executor):
+            executor.start(1)
+            if executor.rank % 2 == 0:
+                return executor.wait(float("inf"))
+            while not executor.wait(0):
+                pass
+            return True
+
+        self.assertEqual({rank: True for rank in range(6)}, job.each(work))
+        self.check(job, 1)
+
+    def test_stats_have_what_the_library_says(self):
+        job = self.job()
+        job.bind()
+        job.each(lambda e: e.prepare(20))
+        job.each(self.step(1))
+        fields = {field.name.replace("_seconds", "_ns")
+                  for field in dataclasses.fields(job.executors[2].stats)}
+        self.assertEqual({name for name, _ in _abi.Stats._fields_}
+                         - {"struct_size", "peer_count"}, fields)
 
     def test_sides(self):
         executor = self.job().executors[0]
