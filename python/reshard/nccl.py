@@ -1,18 +1,19 @@
 """Backends over NCCL, for CUDA tensors; set up through a torch.distributed process group.
 
-Has run against the library only where no GPU was present: every call then says so.
+Never ran on a GPU. Without one every call says so; engines and messages are tested on a double of CUDA
+and NCCL (docs/backends.md).
 """
 
 from __future__ import annotations
 
 import ctypes as c
-from typing import Any, List
+from typing import Any
 
-import torch
+import torch.distributed as dist
 
 from . import _abi
 from . import tcp
-from .errors import ReshardError
+from ._group import from_first
 from .executor import Backend
 from .plan import Plan
 from .store_control import StoreControl
@@ -31,27 +32,17 @@ def nccl_backend(plan: Plan, process_group: Any, device: int) -> Backend:
     lib.declare("reshard_nccl_get_id", [c.c_char_p, c.POINTER(_abi.NcclId)])
     lib.declare("reshard_backend_nccl_create",
                 [c.POINTER(_abi.NcclOptions), c.POINTER(_abi.Handle)])
-    rank = torch.distributed.get_rank(process_group)
-    unique_id = _abi.NcclId()
-    shared: List[Any] = [None]
-    if rank == 0:
-        try:
-            lib.call("reshard_nccl_get_id", None, c.byref(unique_id))
-            shared = [bytes(unique_id.bytes)]
-        except ReshardError as error:  # the others must not wait for an id
-            shared = [(error.result, error.code, error.text)]
-    torch.distributed.broadcast_object_list(
-        shared, src=torch.distributed.get_global_rank(process_group, 0), group=process_group)
-    if isinstance(shared[0], tuple):
-        result, code, text = shared[0]
-        raise ReshardError(result, code, text if rank == 0 else f"rank 0 of the group: {text}")
-    unique_id = _abi.NcclId((c.c_ubyte * 128)(*shared[0]))
+
+    def new_id() -> bytes:
+        made = _abi.NcclId()
+        lib.call("reshard_nccl_get_id", None, c.byref(made))
+        return bytes(made.bytes)
+
+    unique_id = _abi.NcclId((c.c_ubyte * 128)(*from_first(new_id, process_group)))
     control = StoreControl.over(process_group, tcp.host_address(process_group))
-    options = _abi.NcclOptions(control=c.addressof(control.control), device=device, id=c.pointer(unique_id), rank=rank,
-                                rank_count=torch.distributed.get_world_size(process_group),
-                                plan=plan._handle)
+    options = _abi.NcclOptions(control=c.addressof(control.control), device=device,
+                               id=c.pointer(unique_id), rank=dist.get_rank(process_group),
+                               rank_count=dist.get_world_size(process_group), plan=plan._handle)
     handle = _abi.Handle()
     lib.call("reshard_backend_nccl_create", c.byref(options), c.byref(handle))
-    backend = Backend(handle, lib)
-    backend._needs = control  # the library calls it as long as there is an executor
-    return backend
+    return Backend(handle, lib, needs=control)

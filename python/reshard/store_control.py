@@ -15,6 +15,7 @@ from typing import Any, Dict, List, Optional, Tuple
 import torch.distributed as dist
 
 from . import _abi
+from ._group import from_first
 
 
 class StoreControl:
@@ -47,23 +48,20 @@ class StoreControl:
         Args:
             address: of this host, as the others reach it.
         """
-        rank, size = dist.get_rank(process_group), dist.get_world_size(process_group)
-        found: List[Any] = [None]
-        store: Any = None
-        if rank == 0:
+        made: List[Any] = []
+
+        def make() -> Tuple[str, int]:
             try:
-                store = dist.TCPStore(address, 0, is_master=True, wait_for_workers=False)
-                found = [(address, store.port, "")]
-            except Exception as error:  # the others must not wait
-                found = [("", 0, str(error) or type(error).__name__)]
-        dist.broadcast_object_list(found, src=dist.get_global_rank(process_group, 0),
-                                   group=process_group)
-        host, port, problem = found[0]
-        if problem:
-            raise RuntimeError(f"rank 0 of the process group cannot make a store: {problem}")
-        if store is None:
-            store = dist.TCPStore(host, port, is_master=False, wait_for_workers=False)
-        return cls(store, rank, size)
+                made.append(dist.TCPStore(address, 0, is_master=True, wait_for_workers=False))
+            except Exception as error:
+                raise RuntimeError("cannot make a store: "
+                                   + (str(error) or type(error).__name__)) from error
+            return address, made[0].port
+
+        host, port = from_first(make, process_group)
+        if not made:
+            made.append(dist.TCPStore(host, port, is_master=False, wait_for_workers=False))
+        return cls(made[0], dist.get_rank(process_group), dist.get_world_size(process_group))
 
     def _all_gather(self, _: object, members: Any, count: int, mine: int, size: int, out: int,
                     timeout_ns: int) -> int:

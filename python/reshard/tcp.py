@@ -16,6 +16,7 @@ from typing import Any, List, Optional, Tuple
 import torch.distributed as dist
 
 from . import _abi
+from ._group import gather
 from .executor import Backend, _ns
 from .plan import Plan
 
@@ -41,7 +42,7 @@ def tcp_backend(plan: Plan, process_group: Any = None, address: Optional[str] = 
         try:
             if list(members[:count]) != list(range(dist.get_world_size(process_group))):
                 raise ValueError("a part of the group cannot talk over it")
-            parts = _gather(c.string_at(mine, size), process_group)
+            parts = gather(c.string_at(mine, size), process_group)
             c.memmove(out, b"".join(parts), size * len(parts))
             return _abi.OK
         except BaseException as error:  # none may pass through C
@@ -78,7 +79,7 @@ def host_address(process_group: Any = None, address: Optional[str] = None) -> st
         guess = address or _first_guess()
     except ValueError as error:
         problem = str(error)
-    everybody = _gather((_network(), guess, problem), process_group)
+    everybody = gather((_network(), guess, problem), process_group)
     _refuse([said for _, _, said in everybody])
     if address is not None:
         found: Optional[str] = address
@@ -89,7 +90,7 @@ def host_address(process_group: Any = None, address: Optional[str] = None) -> st
     if found is None:
         problem = ("no address is known that other hosts reach: set MASTER_ADDR or "
                    "GLOO_SOCKET_IFNAME, or pass the address to reshard.tcp.tcp_backend")
-    _refuse(_gather(problem, process_group))
+    _refuse(gather(problem, process_group))
     assert found is not None
     return found
 
@@ -110,12 +111,6 @@ def _refuse(problems: List[str]) -> None:
     for rank, problem in enumerate(problems):
         if problem:
             raise ValueError(f"rank {rank} of the process group: {problem}")
-
-
-def _gather(mine: Any, process_group: Any) -> List[Any]:
-    parts: List[Any] = [None] * dist.get_world_size(process_group)
-    dist.all_gather_object(parts, mine, group=process_group)
-    return parts
 
 
 def _network() -> Tuple[str, int]:

@@ -8,6 +8,8 @@ from typing import Any, Dict, List, Mapping, Sequence
 import torch
 import torch.distributed as dist
 
+from .._group import gather
+from ._dtypes import dtype_word
 from .executor import Params, local_tensor
 
 # The reading of strided shards whose split is uneven: up to 2.9 storage follows the order of the mesh
@@ -31,10 +33,6 @@ def _placement(placement: Any, name: str) -> str:
                      "Replicate say where values are (reduce partial sums first)")
 
 
-def _dtype(tensor: torch.Tensor) -> str:
-    return str(tensor.dtype).replace("torch.", "")
-
-
 def _in_group(ranks: Any, group: Any, name: str) -> Any:
     """The mesh's ranks, nested lists, as ranks of the group."""
     if isinstance(ranks, list):
@@ -50,7 +48,7 @@ def _in_group(ranks: Any, group: Any, name: str) -> Any:
 def _describe(name: str, tensor: torch.Tensor, group: Any) -> Dict[str, Any]:
     """One tensor as this rank has it. "local_shape" is None for ranks outside of its mesh, "mesh" is
     None for tensors that are no DTensors."""
-    entry = {"fqn": name, "global_shape": list(tensor.shape), "dtype": _dtype(tensor)}
+    entry = {"fqn": name, "global_shape": list(tensor.shape), "dtype": dtype_word(tensor.dtype)}
     mesh = getattr(tensor, "device_mesh", None)
     if mesh is None:
         return {"entry": {**entry, "placements": ["R"]}, "mesh": None,
@@ -140,7 +138,6 @@ def export_dtensors(model: Params, process_group: Any = None) -> Dict[str, Any]:
             described[-1]["entry"]["shares"] = others
     everyone: List[Any] = [described]
     if dist.is_available() and dist.is_initialized():
-        everyone = [None] * dist.get_world_size(process_group)
-        dist.all_gather_object(everyone, described, group=process_group)
+        everyone = gather(described, process_group)
     return {"format": "reshard-import/dtensor", "version": 1, "torch": torch.__version__,
             "world": len(everyone), **_merge(everyone)}

@@ -7,6 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional, Tuple, Union
 
 import torch
 
+from .._group import gather
 from ..errors import ReshardError
 from ..executor import Backend, ExecutionStats, ExecutorState, RankExecutor
 from ..plan import Param, Plan
@@ -124,8 +125,7 @@ def _has_group(group: Any, backend: Union[str, Backend]) -> bool:
 
 def _agree(group: Any, kind: str, problem: str) -> None:
     """Collective: what is wrong on one rank is an error on all, in place of a wait for it."""
-    everybody: List[Any] = [None] * torch.distributed.get_world_size(group)
-    torch.distributed.all_gather_object(everybody, (kind, problem), group=group)
+    everybody = gather((kind, problem), group)
     problems = [f"rank {rank} of the process group: {said}"
                 for rank, (_, said) in enumerate(everybody) if said]
     if problems:

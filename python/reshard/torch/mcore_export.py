@@ -6,6 +6,8 @@ from typing import Any, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple
 
 import torch
 
+from .._group import gather
+from ._dtypes import dtype_word
 from .strided_view import NotStrided, View, walk_dense
 
 
@@ -50,7 +52,7 @@ def _entry(rank: int, name: str, sharded: Any, view: Optional[List[List[int]]]) 
                          "sharded_state_dict")
     entry: Dict[str, Any] = {
         "rank": rank, "key": sharded.key, "local_param": name,
-        "dtype": str(sharded.dtype).replace("torch.", ""),
+        "dtype": dtype_word(sharded.dtype),
         "local_shape": list(sharded.local_shape), "global_shape": list(sharded.global_shape),
         "global_offset": list(sharded.global_offset),
         "axis_fragmentations": list(sharded.axis_fragmentations),
@@ -98,10 +100,8 @@ def export_mcore_sharded(sharded_state_dict: Mapping[str, Any], rank: int,
                     entries.append(_entry(rank, name, part,
                                           _local_view(part.data, leaf.data, name)))
     if process_group is not None:
-        everyone: List[Any] = [None] * torch.distributed.get_world_size(process_group)
-        torch.distributed.all_gather_object(everyone, entries, group=process_group)
-        entries = [entry for one in everyone for entry in one]
+        entries = [entry for one in gather(entries, process_group) for entry in one]
     return {"format": "reshard-import/mcore-sharded", "version": 1, "entries": entries,
-            "tensors": {name: {"shape": list(shape), "dtype": str(dtype).replace("torch.", "")}
+            "tensors": {name: {"shape": list(shape), "dtype": dtype_word(dtype)}
                         for name, (shape, dtype) in names_and_shapes.items()},
             "logical_aliases": [dict(alias) for alias in logical_aliases]}

@@ -17,6 +17,7 @@ from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optio
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from .._group import gather
 from .executor import DTYPE_NAMES, local_tensor, named_tensors
 from .strided_view import NotStrided, View, Walk, walk_dense
 
@@ -434,9 +435,7 @@ def save_recorded(record: Dict[str, Any], folder: str, process_group: Any = None
     digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
     everyone = [(record["rank"], digest)]
     if process_group is not None:
-        everyone = [None] * torch.distributed.get_world_size(process_group)
-        torch.distributed.all_gather_object(everyone, (record["rank"], digest),
-                                            group=process_group)
+        everyone = gather((record["rank"], digest), process_group)
     ranks = sorted(rank for rank, other in everyone if other == digest)
     if ranks[0] != record["rank"]:
         return None
