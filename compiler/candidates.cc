@@ -107,6 +107,15 @@ bool HasCarriers(const Topology& topology, const Routing& routing) {
   return false;
 }
 
+bool DomainsSpanGroups(const Topology& topology) {
+  return std::any_of(topology.domains.begin(), topology.domains.end(), [&](const Domain& domain) {
+    if (domain.ranks.empty()) return false;  // of hosts without ranks
+    const GroupId first = topology.Site(domain.ranks[0])->group;
+    return std::any_of(domain.ranks.begin(), domain.ranks.end(),
+                       [&](Rank rank) { return topology.Site(rank)->group != first; });
+  });
+}
+
 // The largest whole number whose square is at most `square`.
 int64_t SquareRoot(int64_t square) {
   int64_t low = 0, high = int64_t{1} << 31;
@@ -194,6 +203,7 @@ class CandidateSearch {
       return std::move(tried_);
     }
     if (most_heads_ > 0) {
+      TryByGroup();
       // Near the bound chains gain nothing over two trees, and take far longer to make.
       const bool pooled = TryPooled(Strategy::kChains);
       if (pooled && most_heads_ >= 3 && CanGainByFilling()) TryPooled(Strategy::kTwoTrees);
@@ -235,20 +245,44 @@ class CandidateSearch {
   }
   bool IsDone() const { return IsWithin(kGoodEnough) || work_ > kMostWork; }
 
+  // What the candidates so far have shown to be better is kept for the next ones.
+  RouteOptions Options() const {
+    RouteOptions options;
+    options.pool = pool_;
+    options.by_group = by_group_;
+    return options;
+  }
+
+  // Streams of their own for what holders of each group send are more streams.
+  void TryByGroup() {
+    if (IsDone() || !Ports(*in_.topology).uplinks_limit()) return;
+    RouteOptions options;
+    options.strategy = Strategy::kChains;
+    options.by_group = true;
+    Routing routing;
+    if (!Route(options, &routing)) return;
+    if (!Judge(CandidateKind::kByGroup, in_.options, std::move(routing))) return;
+    chains_ = tried_.size() - 1;
+    by_group_ = true;
+  }
+
   // Sources' NICs are busier than the bound asks for, and others of their domains can help.
   // A carrier that one holder feeds takes turns between its trees: chains have one of them.
   bool TryPooled(Strategy strategy) {
-    if (IsDone() || (!pool_ && BusiestPortNs(*in_.topology, routing_, true) <= NeededNs())) {
-      return false;
-    }
-    RouteOptions options;
+    // Or others of their domains are in other groups, behind other uplinks.
+    const bool across = Ports(*in_.topology).uplinks_limit() && DomainsSpanGroups(*in_.topology);
+    const bool busy = BusiestPortNs(*in_.topology, routing_, true) > NeededNs();
+    if (IsDone() || !(pool_ || busy || across)) return false;
+    RouteOptions options = Options();
     options.strategy = strategy;
     options.pool = true;
+    options.by_group = by_group_ || across;
     Routing routing;
     if (!Route(options, &routing) || !HasCarriers(*in_.topology, routing)) return false;
     if (!Judge(CandidateKind::kPooled, in_.options, std::move(routing))) return false;
     if (!pool_) chains_ = tried_.size() - 1;
     pool_ = true;
+    by_group_ = options.by_group;
     return true;
   }
 
@@ -303,9 +337,8 @@ class CandidateSearch {
         ranges > kMostDirect || IsDone()) {
       return;
     }
-    RouteOptions options;
+    RouteOptions options = Options();
     options.heads = most_heads_;
-    options.pool = pool_;
     Routing routing;
     if (!Route(options, &routing)) return;
     Judge(CandidateKind::kDirect, in_.options, MergeDirect(*in_.topology, routing));
@@ -321,10 +354,9 @@ class CandidateSearch {
 
   void TrySlowApart() {
     if (IsDone() || best().kind == CandidateKind::kDirect || !HasSlowLanders()) return;
-    RouteOptions options;
+    RouteOptions options = Options();
     options.heads = tried_[chains_].heads;
     options.slow_apart = true;
-    options.pool = pool_;
     Routing routing;
     if (!Route(options, &routing)) return;
     if (Judge(CandidateKind::kSlowApart, in_.options, std::move(routing))) slow_apart_ = true;
@@ -357,10 +389,9 @@ class CandidateSearch {
       if (heads > first_heads && IsWithin(kNear) && !CanGainByFilling()) continue;
       if (heads < first_heads && IsWithin(kNear) && !SourcesAreBusiest()) continue;
       if (IsDone()) return;
-      RouteOptions options;
+      RouteOptions options = Options();
       options.heads = heads;
       options.slow_apart = slow_apart_;
-      options.pool = pool_;
       Routing routing;
       if (Route(options, &routing)) Judge(CandidateKind::kChains, in_.options, std::move(routing));
     }
@@ -377,7 +408,7 @@ class CandidateSearch {
                           (int64_t{best().depth} - 2) * kWorthFilling >= int64_t{best().rounds};
     const bool may_win = !relays && (can_fill || !IsWithin(kNear));
     if (busiest_ns <= NeededNs() && !may_win) return;
-    RouteOptions options;
+    RouteOptions options = Options();
     options.strategy = Strategy::kHubs;
     options.pool = pool;
     options.idle_relays = relays;
@@ -392,9 +423,8 @@ class CandidateSearch {
   void TryTwoTrees() {
     if (IsDone() || IsWithin(kNear) || most_heads_ < 3) return;
     if (best().kind == CandidateKind::kDirect) return;
-    RouteOptions options;
+    RouteOptions options = Options();
     options.strategy = Strategy::kTwoTrees;
-    options.pool = pool_;
     Routing routing;
     if (!Route(options, &routing)) return;
     Judge(CandidateKind::kTwoTrees, in_.options, std::move(routing));
@@ -485,6 +515,7 @@ class CandidateSearch {
   uint32_t most_heads_ = 0;
   bool slow_apart_ = false;
   bool pool_ = false;
+  bool by_group_ = false;
   int64_t work_ = 0;
 };
 

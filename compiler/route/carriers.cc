@@ -30,8 +30,8 @@ struct Supply {
 
 class CarrierFinder {
  public:
-  CarrierFinder(const StreamInputs& in, bool pool, std::vector<DraftStream>* streams)
-      : in_(in), pool_(pool), streams_(*streams), sent_(*in.ports) {}
+  CarrierFinder(const StreamInputs& in, std::vector<DraftStream>* streams)
+      : in_(in), pool_(in.pool), streams_(*streams), sent_(*in.ports) {}
 
   void Run() {
     if (!pool_ && AllHaveNics()) return;
@@ -42,7 +42,7 @@ class CarrierFinder {
     ChargeRelays();
     Fill();
     size_t next = 0;
-    for (const auto& [holders, supply] : supplies_) Deal(supply, carried_[next++]);
+    for (const auto& [key, supply] : supplies_) Deal(supply, carried_[next++]);
     Split();
     if (!landed_.empty()) TakeFromLocal();
   }
@@ -53,12 +53,14 @@ class CarrierFinder {
 
   bool AllHaveNics() const;
   void FindSupplies();
+  std::vector<GroupId> LanderGroups(const DraftStream& stream) const;
   void FindOutlets(RankSetId holders, Supply* supply);
   void ChargeRelays();
   void Fill();
   void Deal(const Supply& supply, const Carried& carried);
   void Split();
   DraftStream CarriedStream(const DraftStream& whole, Rank carrier, std::vector<ClassRange> ranges);
+  std::vector<GroupId> OwnGroups(const DraftStream& part) const;
   void TakeFromLocal();
   bool Needs(DomainId domain, ClassId cls) const {
     const RanksByDomain& needers = (*in_.facts)[in_.transfers->classes[cls].needers].by_domain;
@@ -70,7 +72,8 @@ class CarrierFinder {
   const bool pool_;
   std::vector<DraftStream>& streams_;
   PortBytes sent_;
-  std::map<RankSetId, Supply> supplies_;
+  // By holders and, by group, the groups that the bytes go to.
+  std::map<std::pair<RankSetId, std::vector<GroupId>>, Supply> supplies_;
   std::vector<Carried> carried_;  // per supply, in order
   // By (stream, carrier); kNone carries nothing.
   std::map<std::pair<uint32_t, Rank>, std::vector<ClassRange>> parts_;
@@ -94,15 +97,26 @@ bool CarrierFinder::AllHaveNics() const {
 void CarrierFinder::FindSupplies() {
   for (uint32_t s = 0; s < streams_.size(); ++s) {
     if (streams_[s].local) continue;
+    const std::vector<GroupId> groups = LanderGroups(streams_[s]);
     for (uint32_t i = 0; i < streams_[s].bytes.size(); ++i) {
       const ClassRange& range = streams_[s].bytes[i];
       const RankSetId holders = in_.transfers->classes[range.cls].holders;
-      const auto [entry, is_new] = supplies_.try_emplace(holders);
+      const auto [entry, is_new] = supplies_.try_emplace({holders, groups});
       if (is_new) FindOutlets(holders, &entry->second);
       entry->second.items.push_back({s, i});
       entry->second.bytes += range.extent;
     }
   }
+}
+
+// By group only: where trees can begin without passing uplinks.
+std::vector<GroupId> CarrierFinder::LanderGroups(const DraftStream& stream) const {
+  std::vector<GroupId> groups;
+  if (stream.from_groups.empty()) return groups;
+  for (const Rank lander : stream.landers) groups.push_back(in_.ports->group_of_rank(lander));
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return groups;
 }
 
 void CarrierFinder::FindOutlets(RankSetId holders, Supply* supply) {
@@ -139,8 +153,9 @@ void CarrierFinder::ChargeRelays() {
 // Holders' own NICs first, up to the level that is reached when all NICs of their domains send.
 void CarrierFinder::Fill() {
   std::vector<Flow> flows;
-  for (const auto& [holders, supply] : supplies_) {
+  for (const auto& [key, supply] : supplies_) {
     Flow& flow = flows.emplace_back();
+    flow.to_groups = key.second;
     flow.bytes = supply.bytes;
     flow.outlets = supply.own;
     for (const auto& [outlet, rank] : supply.others) flow.outlets.push_back(outlet);
@@ -154,20 +169,21 @@ void CarrierFinder::Fill() {
   std::vector<Flow> rest = flows;
   std::vector<Flow> own(flows.size());
   size_t next = 0;
-  for (const auto& [holders, supply] : supplies_) {
+  for (const auto& [key, supply] : supplies_) {
     Flow& flow = own[next];
     flow.outlets = supply.own;
-    for (const OutletId outlet : supply.own) {
-      const int64_t room_ps = level - sent.Level(outlet);
-      if (room_ps > 0) flow.bytes += BytesIn(room_ps, in_.ports->outlet(outlet).bytes_per_s);
+    flow.to_groups = rest[next].to_groups;
+    flow.bytes = supply.bytes;
+    if (!supply.others.empty()) {
+      const int64_t room = flow.outlets.empty() ? 0 : RoomBelow(*in_.ports, flow, level, sent);
+      flow.bytes = std::min(room, supply.bytes);
     }
-    flow.bytes = supply.others.empty() ? supply.bytes : std::min(flow.bytes, supply.bytes);
     if (!flow.outlets.empty()) FillFlow(*in_.ports, &flow, &sent);
     rest[next++].bytes -= flow.bytes;
   }
   WaterFill(*in_.ports, &rest, &sent);
   next = 0;
-  for (const auto& [holders, supply] : supplies_) {
+  for (const auto& [key, supply] : supplies_) {
     const Flow& flow = rest[next++];
     Carried& carried = carried_.emplace_back();
     for (const auto& [outlet, rank] : supply.others) {
@@ -205,15 +221,32 @@ void CarrierFinder::Deal(const Supply& supply, const Carried& carried) {
   }
 }
 
+// Of holders alone, where groups count: those of the first bytes' holders stand for all.
+std::vector<GroupId> CarrierFinder::OwnGroups(const DraftStream& part) const {
+  std::vector<GroupId> groups;
+  if (part.from_groups.empty() || part.bytes.empty()) return part.from_groups;
+  const RankSetId holders = in_.transfers->classes[part.bytes[0].cls].holders;
+  for (const Rank rank : (*in_.facts)[holders].networked) {
+    groups.push_back(in_.ports->group_of_rank(rank));
+  }
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return groups;
+}
+
 DraftStream CarrierFinder::CarriedStream(const DraftStream& whole, Rank carrier,
                                          std::vector<ClassRange> ranges) {
   DraftStream part;
   part.domains = whole.domains;
   part.landers = whole.landers;
+  part.from_groups = whole.from_groups;
   part.carrier = carrier;
   part.bytes = std::move(ranges);
   for (const ClassRange& range : part.bytes) part.total_bytes += range.extent;
-  if (carrier == kNone) return part;
+  if (carrier == kNone) {
+    if (in_.pool) part.from_groups = OwnGroups(part);
+    return part;
+  }
   const DomainId domain = DomainOf(carrier);
   for (const ClassRange& range : part.bytes) {
     if (!Needs(domain, range.cls)) continue;
@@ -286,8 +319,8 @@ void CarrierFinder::TakeFromLocal() {
 
 }  // namespace
 
-void AddCarriers(const StreamInputs& inputs, bool pool, std::vector<DraftStream>* streams) {
-  CarrierFinder(inputs, pool, streams).Run();
+void AddCarriers(const StreamInputs& inputs, std::vector<DraftStream>* streams) {
+  CarrierFinder(inputs, streams).Run();
 }
 
 }  // namespace reshard

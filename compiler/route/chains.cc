@@ -12,6 +12,11 @@ using Chain = std::vector<Rank>;
 
 // Landers of one NIC rate, by group and domain; where uplinks limit, of one group, by rate.
 using Part = std::vector<Rank>;
+// Parts that chains go along, one after the other, and how many chains.
+struct Line {
+  std::vector<Part> parts;
+  size_t chain_count = 1;
+};
 
 std::vector<Part> SortLanders(const Topology& topology, const Ports& ports,
                               const std::vector<Rank>& landers) {
@@ -132,17 +137,13 @@ void ForTwoTreeEdges(const std::vector<Rank>& order, const Visit& visit) {
   }
 }
 
-}  // namespace
-
-std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
-                              const std::vector<Rank>& landers, size_t chain_count,
-                              const RankList& senders, UsedEdges* used) {
-  const std::vector<Part> parts = SortLanders(topology, ports, landers);
+// Of the chains that `make(variant)` makes those that repeat least.
+template <class Make>
+std::vector<Chain> LeastRepeated(const RankList& senders, UsedEdges* used, const Make& make) {
   std::vector<Chain> best;
   size_t fewest = 0;
   for (uint32_t variant = 0; variant < kVariants; ++variant) {
-    std::vector<Chain> chains = ports.uplinks_limit() ? CutAlong(parts, chain_count, variant)
-                                                      : CutAcross(parts, chain_count, variant);
+    std::vector<Chain> chains = make(variant);
     const size_t repeated = Repeated(chains, senders, *used);
     if (best.empty() || repeated < fewest) {
       best = std::move(chains);
@@ -155,6 +156,97 @@ std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
     for (size_t i = 1; i < chain.size(); ++i) used->Add(chain[i - 1], chain[i]);
   }
   return best;
+}
+
+int64_t UplinkLevel(const PortBytes& uplinks, PortId port) {
+  return port == kNone ? 0 : uplinks.PortLevel(port);
+}
+
+// Of groups in a circle the one after `from` comes first: streams of different holders go different
+// ways.
+size_t StepsAfter(const Ports& ports, const Part& part, GroupId from, size_t group_count) {
+  const GroupId group = ports.group_of_rank(part[0]);
+  if (group == kNone || from == kNone) return group == from ? 0 : group_count;
+  return (group + group_count - from) % group_count;
+}
+
+// A line for each part in a group with holders, or one from these where landers are in none of
+// them. Each other part is put behind the line whose last group is least busy sending; which one
+// comes last sends nothing, so that those whose ways out are busy come late.
+std::vector<Line> GroupLines(const Ports& ports, std::vector<Part> parts, const GroupWays& ways) {
+  const auto group_of = [&](const Part& part) { return ports.group_of_rank(part[0]); };
+  const auto is_held = [&](const Part& part) {
+    return std::binary_search(ways.from_groups.begin(), ways.from_groups.end(), group_of(part));
+  };
+  const auto first_other = std::stable_partition(parts.begin(), parts.end(), is_held);
+  std::vector<Line> lines;
+  std::vector<GroupId> ends;  // per line: the group that its last rank is in
+  for (auto part = parts.begin(); part != first_other; ++part) {
+    lines.push_back({{*part}, 1});
+    ends.push_back(group_of(*part));
+  }
+  if (lines.empty()) {
+    lines.emplace_back();
+    ends.push_back(*std::min_element(ways.from_groups.begin(), ways.from_groups.end(),
+                                     [&](GroupId a, GroupId b) {
+                                       return UplinkLevel(*ways.uplinks, ports.uplink_out(a)) <
+                                              UplinkLevel(*ways.uplinks, ports.uplink_out(b));
+                                     }));
+  }
+  std::vector<std::tuple<int64_t, size_t, size_t>> order;  // level out, steps, index
+  for (auto part = first_other; part != parts.end(); ++part) {
+    order.emplace_back(UplinkLevel(*ways.uplinks, ports.uplink_out(group_of(*part))),
+                       StepsAfter(ports, *part, ends[0], ports.group_count()),
+                       static_cast<size_t>(part - parts.begin()));
+  }
+  std::sort(order.begin(), order.end());
+  for (const auto& [level, steps, index] : order) {
+    size_t best = 0;
+    for (size_t l = 1; l < lines.size(); ++l) {
+      const int64_t own = UplinkLevel(*ways.uplinks, ports.uplink_out(ends[l]));
+      const int64_t least = UplinkLevel(*ways.uplinks, ports.uplink_out(ends[best]));
+      if (std::pair(own, lines[l].parts.size()) < std::pair(least, lines[best].parts.size())) {
+        best = l;
+      }
+    }
+    const GroupId group = group_of(parts[index]);
+    ways.uplinks->AddUplinks(ends[best], group, ways.bytes);
+    lines[best].parts.push_back(std::move(parts[index]));
+    ends[best] = group;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::vector<Chain> MakeChains(const Topology& topology, const Ports& ports,
+                              const std::vector<Rank>& landers, size_t chain_count,
+                              const RankList& senders, UsedEdges* used) {
+  const std::vector<Part> parts = SortLanders(topology, ports, landers);
+  return LeastRepeated(senders, used, [&](uint32_t variant) {
+    return ports.uplinks_limit() ? CutAlong(parts, chain_count, variant)
+                                 : CutAcross(parts, chain_count, variant);
+  });
+}
+
+std::vector<Chain> MakeGroupChains(const Topology& topology, const Ports& ports,
+                                   const std::vector<Rank>& landers, size_t chain_count,
+                                   const GroupWays& ways, UsedEdges* used) {
+  std::vector<Line> lines = GroupLines(ports, SortLanders(topology, ports, landers), ways);
+  for (Line& line : lines) {
+    size_t length = 0;
+    for (const Part& part : line.parts) length += part.size();
+    line.chain_count = std::max<size_t>(1, chain_count * length / landers.size());
+  }
+  return LeastRepeated(ways.senders, used, [&](uint32_t variant) {
+    std::vector<Chain> chains;
+    for (const Line& line : lines) {
+      for (Chain& chain : CutAlong(line.parts, line.chain_count, variant)) {
+        chains.push_back(std::move(chain));
+      }
+    }
+    return chains;
+  });
 }
 
 std::pair<std::vector<Rank>, std::vector<Rank>> MakeTwoTrees(const Topology& topology,

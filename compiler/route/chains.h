@@ -62,6 +62,19 @@ std::vector<std::vector<Rank>> MakeChains(const Topology& topology, const Ports&
                                           const std::vector<Rank>& landers, size_t chain_count,
                                           const RankList& senders, UsedEdges* used);
 
+// By group: where a stream's bytes enter each group once, or not at all where it has holders. Each
+// of these groups has chains of its own, and the others follow behind the ones whose ways out are
+// least busy. `chain_count` is the least number of chains.
+struct GroupWays {
+  std::vector<GroupId> from_groups;  // of the holders, rising, not empty
+  int64_t bytes = 0;
+  const RankList& senders;       // as of MakeChains
+  PortBytes* uplinks = nullptr;  // of all streams so far; this one's are added
+};
+std::vector<std::vector<Rank>> MakeGroupChains(const Topology& topology, const Ports& ports,
+                                               const std::vector<Rank>& landers, size_t chain_count,
+                                               const GroupWays& ways, UsedEdges* used);
+
 // The landers of two binary trees (positions as in PlanTreeKind::kBinary): the second order is the
 // first one backwards, so that no lander has children in both. Edges are avoided as for chains.
 std::pair<std::vector<Rank>, std::vector<Rank>> MakeTwoTrees(const Topology& topology,

@@ -40,6 +40,37 @@ TEST_CASE("slow NICs end the chains, dealt over all of them") {
         std::vector<Chain>{{0, 2, 3, 1}, {5, 6, 7, 4}});
 }
 
+TEST_CASE("by group, chains begin where holders are and enter each other group once") {
+  Job job;
+  for (int i = 0; i < 8; ++i) job.AddDomain(1, kRate);
+  job.topology.groups = {{"a", kRate}, {"b", kRate}, {"c", kRate}, {"d", kRate}};
+  for (Rank rank = 0; rank < 8; ++rank) job.site(rank).group = rank / 2;
+  const Ports ports(job.topology);
+  const RankList landers = {0, 1, 2, 3, 4, 5, 6, 7};
+  UsedEdges used;
+  PortBytes uplinks(ports);
+  CHECK(MakeGroupChains(job.topology, ports, landers, 1, {{1}, 100, kNobody, &uplinks}, &used) ==
+        std::vector<Chain>{{2, 3, 4, 5, 6, 7, 0, 1}});
+  for (const GroupId group : {0, 2, 3}) CHECK(uplinks.bytes(ports.uplink_in(group)) == 100);
+  CHECK(uplinks.bytes(ports.uplink_in(1)) == 0);
+  CHECK(uplinks.bytes(ports.uplink_out(0)) == 0);
+  // The ends of chains send nothing: those come last that have sent most.
+  UsedEdges other;
+  uplinks.AddUplinks(2, kNone, 1000);
+  CHECK(MakeGroupChains(job.topology, ports, landers, 1, {{1}, 100, kNobody, &uplinks}, &other) ==
+        std::vector<Chain>{{2, 3, 0, 1, 6, 7, 4, 5}});
+  // Groups with holders have chains of their own, and the others follow the one that sends least.
+  UsedEdges third;
+  PortBytes more(ports);
+  more.AddUplinks(0, kNone, 1000);
+  CHECK(MakeGroupChains(job.topology, ports, landers, 1, {{0, 2}, 100, kNobody, &more}, &third) ==
+        std::vector<Chain>{{0, 1}, {4, 5, 6, 7, 2, 3}});
+  // Landers are in none of the holders' groups.
+  UsedEdges fourth;
+  CHECK(MakeGroupChains(job.topology, ports, {4, 5, 6, 7}, 1, {{0, 1}, 100, kNobody, &more},
+                        &fourth) == std::vector<Chain>{{4, 5, 6, 7}});
+}
+
 TEST_CASE("where uplinks limit, chains take whole groups") {
   Job job;
   for (int i = 0; i < 9; ++i) job.AddDomain(1, i == 1 ? kRate / 2 : kRate);

@@ -187,6 +187,7 @@ std::vector<DraftStream> HubDealer::PartsOf(const Broadcast& broadcast) const {
     parts[j].landers = whole.landers;
     parts[j].carrier = whole.carrier;
     parts[j].carrier_lands = whole.carrier_lands;
+    parts[j].from_groups = whole.from_groups;
     parts[j].hub = broadcast.hubs[j];
   }
   std::vector<int64_t> left = broadcast.bytes;

@@ -34,6 +34,7 @@ Ports::Ports(const Topology& topology) {
     const RankSite& facts = topology.sites[site];
     site_of_rank_[facts.rank] = site;
     domain_of_site_.push_back(facts.domain);
+    group_of_site_.push_back(facts.group);
     if (facts.nics.empty()) {
       outlet_of_site_.push_back(kNone);
       continue;
@@ -46,6 +47,7 @@ Ports::Ports(const Topology& topology) {
     const auto [entry, is_new] = ids.try_emplace({facts.nics, own_port}, outlets_.size());
     if (is_new) {
       outlets_.push_back(MakeOutlet(topology, facts.nics, own_port, facts.host_bytes_per_s));
+      group_of_outlet_.push_back(facts.group);
     }
     outlet_of_site_.push_back(entry->second);
   }
@@ -61,8 +63,14 @@ void Ports::FindUplinks(const Topology& topology) {
     int64_t rate = 0;
     for (const NicId nic : nics[group]) rate += topology.nics[nic].bytes_per_s;
     const int64_t uplink = topology.groups[group].uplink_bytes_per_s;
-    uplinks_.push_back(uplink < rate ? uplink : 0);
-    uplinks_limit_ = uplinks_limit_ || uplinks_.back() > 0;
+    if (uplink == 0 || uplink >= rate) {
+      uplinks_.push_back({kNone, kNone});
+      continue;
+    }
+    const auto out = static_cast<PortId>(bytes_per_s_.size());
+    uplinks_.push_back({out, out + 1});
+    bytes_per_s_.insert(bytes_per_s_.end(), 2, uplink);
+    uplinks_limit_ = true;
   }
 }
 
@@ -84,6 +92,13 @@ void PortBytes::Add(OutletId outlet, int64_t bytes) {
   }
 }
 
+void PortBytes::AddUplinks(GroupId from, GroupId to, int64_t bytes) {
+  if (from == to) return;
+  const PortId out = ports_->uplink_out(from), in = ports_->uplink_in(to);
+  if (out != kNone) bytes_[out] += bytes;
+  if (in != kNone) bytes_[in] += bytes;
+}
+
 int64_t PortBytes::Level(OutletId outlet, int64_t more) const {
   const Outlet& facts = ports_->outlet(outlet);
   int64_t level = 0;
@@ -98,7 +113,7 @@ int64_t PortBytes::Level(OutletId outlet, int64_t more) const {
 int64_t PortBytes::MaxLevel() const {
   int64_t level = 0;
   for (PortId port = 0; port < bytes_.size(); ++port) {
-    level = std::max(level, PicosecondsFor(bytes_[port], ports_->bytes_per_s(port)));
+    level = std::max(level, PortLevel(port));
   }
   return level;
 }

@@ -1,5 +1,7 @@
-// Ports: what limits the network traffic of ranks: NICs, and the PCIe limit of a rank where there
-// is one. Ranks with the same ports share an outlet. Each direction of a port is loaded on its own.
+// Ports: what limits the network traffic of ranks: NICs, the PCIe limit of a rank where there is
+// one, and the uplinks of groups that carry less than their NICs. Ranks with the same NICs and
+// limits share an outlet. Each direction of a port is loaded on its own; the two of uplinks are two
+// ports, as a message passes the one of its sender's group and the other one of its receiver's.
 #ifndef RESHARD_COMPILER_ROUTE_PORTS_H_
 #define RESHARD_COMPILER_ROUTE_PORTS_H_
 
@@ -11,7 +13,7 @@
 
 namespace reshard {
 
-using PortId = uint32_t;  // [0, NIC count): NICs; above: limits of single ranks
+using PortId = uint32_t;  // [0, NIC count): NICs; above: limits of single ranks, and uplinks
 using OutletId = uint32_t;
 using SiteId = uint32_t;  // position in Topology::sites
 
@@ -34,9 +36,13 @@ class Ports {
   size_t outlet_count() const { return outlets_.size(); }
   const Outlet& outlet(OutletId id) const { return outlets_[id]; }
 
-  // What limits traffic of a group with others; 0 when its NICs together cannot fill its uplinks.
-  int64_t uplink_bytes_per_s(GroupId group) const { return group == kNone ? 0 : uplinks_[group]; }
-  bool uplinks_limit() const { return uplinks_limit_; }  // some group
+  // The uplinks that traffic out of a group and into it passes; kNone when its NICs together cannot
+  // fill them.
+  PortId uplink_out(GroupId group) const { return group == kNone ? kNone : uplinks_[group].out; }
+  PortId uplink_in(GroupId group) const { return group == kNone ? kNone : uplinks_[group].in; }
+  bool uplinks_limit() const { return uplinks_limit_; }  // those of some group
+  size_t group_count() const { return uplinks_.size(); }
+  GroupId group_of_outlet(OutletId id) const { return group_of_outlet_[id]; }
 
   SiteId site(Rank rank) const {  // kNone when the rank has no place
     return rank < site_of_rank_.size() ? site_of_rank_[rank] : kNone;
@@ -51,6 +57,8 @@ class Ports {
     const SiteId at = site(rank);
     return at == kNone ? kNone : outlet_of_site_[at];
   }
+  // Of a rank that has a place.
+  GroupId group_of_rank(Rank rank) const { return group_of_site_[site(rank)]; }
 
  private:
   void FindUplinks(const Topology& topology);
@@ -60,7 +68,13 @@ class Ports {
   std::vector<SiteId> site_of_rank_;
   std::vector<OutletId> outlet_of_site_;
   std::vector<DomainId> domain_of_site_;
-  std::vector<int64_t> uplinks_;  // per group
+  std::vector<GroupId> group_of_site_;
+  std::vector<GroupId> group_of_outlet_;  // of all ranks behind its NICs, as these are one host's
+  struct Uplinks {
+    PortId out = 0;
+    PortId in = 0;
+  };
+  std::vector<Uplinks> uplinks_;  // per group
   bool uplinks_limit_ = false;
 };
 
@@ -90,9 +104,15 @@ class PortBytes {
 
   // `bytes` may be negative: takes back what was added.
   void Add(OutletId outlet, int64_t bytes);
+  void AddPort(PortId port, int64_t bytes) { bytes_[port] += bytes; }
+  // The uplinks that bytes from one group for another pass; none where it is the same.
+  void AddUplinks(GroupId from, GroupId to, int64_t bytes);
   int64_t bytes(PortId port) const { return bytes_[port]; }
   // Busy time of the outlet's busiest port, and that of it after `more` bytes.
   int64_t Level(OutletId outlet, int64_t more = 0) const;
+  int64_t PortLevel(PortId port, int64_t more = 0) const {
+    return PicosecondsFor(bytes_[port] + more, ports_->bytes_per_s(port));
+  }
   int64_t MaxLevel() const;
 
  private:

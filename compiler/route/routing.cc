@@ -84,10 +84,12 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   out->witnesses = FindWitnesses(transfers, topology, &facts);
   const int64_t bound_ns = out->witnesses.empty() ? 0 : WitnessNs(out->witnesses[0]);
   std::vector<DraftStream> drafts;
-  const StreamInputs stream_inputs{&transfers, &topology, &ports,         &cuts,
-                                   &demands,   &facts,    bound_ns * 1000};
+  StreamInputs stream_inputs{&transfers, &topology, &ports, &cuts, &demands, &facts};
+  stream_inputs.bound_ps = bound_ns * 1000;
+  stream_inputs.pool = options.pool;
+  stream_inputs.by_group = options.by_group && ports.uplinks_limit();
   if (!BuildStreams(table, stream_inputs, diags, &drafts)) return false;
-  AddCarriers(stream_inputs, options.pool, &drafts);
+  AddCarriers(stream_inputs, &drafts);
   RouteOptions chosen = options;
   chosen.strategy = FirstStrategy(options, ports, drafts);
   if (chosen.strategy == Strategy::kTwoTrees) SplitForTwoTrees(transfers, cuts, &drafts);

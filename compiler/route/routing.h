@@ -84,6 +84,9 @@ struct RouteOptions {
   // With hubs: ranks of domains that do not need a stream pass it on, too, where landers are
   // busier.
   bool idle_relays = false;
+  // Where uplinks limit: each stream has holders in the same groups, and enters each other group
+  // once.
+  bool by_group = false;
 };
 
 // Errors: no-place (a rank of a layout that the topology does not place), no-nic (a domain that

@@ -13,8 +13,8 @@
 namespace reshard {
 namespace {
 
-// What heads want from one set of holders: those of all trees, or, where uplinks limit and some
-// holders are in the heads' group, those of one group from these.
+// What heads want from one set of holders: those of all trees, or, where uplinks limit, those of
+// one group.
 struct HolderDemand {
   RankList senders;
   struct Want {
@@ -51,6 +51,7 @@ class SourceAssigner {
   void Run() {
     FindDemands();
     WaterFill(*in_.ports, &flows_, &sent_);
+    SpareUplinks();
     for (size_t d = 0; d < demands_.size() && in_.topology->rails; ++d) {
       AlignRails(&demands_[d], &flows_[d]);
     }
@@ -67,9 +68,9 @@ class SourceAssigner {
  private:
   int64_t ReceivedLevel() const;
   void FindDemands();
-  GroupId GroupToAsk(RankSetId holders, Rank head) const;
-  RankList NetworkedIn(RankSetId holders, GroupId group) const;
-  void AddDemand(RankSetId holders, GroupId group);
+  void AddDemand(RankSetId holders);
+  bool HasChoiceOfGroups(const Flow& flow) const;
+  void SpareUplinks();
   Senders SendersOf(const HolderDemand& demand, const Flow& flow) const;
   int32_t RailOf(Rank rank) const;
   void AlignRails(HolderDemand* demand, Flow* flow) const;
@@ -102,29 +103,20 @@ int64_t SourceAssigner::ReceivedLevel() const {
   return received.MaxLevel();
 }
 
-// Holders of a head's own group, where that matters and there are any; else all.
-GroupId SourceAssigner::GroupToAsk(RankSetId holders, Rank head) const {
-  if (!in_.ports->uplinks_limit()) return kNone;
-  const GroupId group = in_.topology->sites[in_.ports->site(head)].group;
-  return NetworkedIn(holders, group).empty() ? kNone : group;
-}
-
-RankList SourceAssigner::NetworkedIn(RankSetId holders, GroupId group) const {
-  RankList ranks = (*in_.facts)[holders].networked;
-  std::erase_if(
-      ranks, [&](Rank rank) { return in_.topology->sites[in_.ports->site(rank)].group != group; });
-  return ranks;
-}
-
 void SourceAssigner::FindDemands() {
   std::map<std::pair<RankSetId, GroupId>, size_t> ids;
   for (uint32_t s = 0; s < streams_.size(); ++s) {
     if (streams_[s].local || (*in_.streams)[s].carrier != kNone) continue;
     for (const HolderRun& run : HolderRuns(*in_.transfers, (*in_.streams)[s])) {
       for (uint32_t t = 0; t < streams_[s].trees.size(); ++t) {
-        const GroupId group = GroupToAsk(run.holders, streams_[s].trees[t].landers[0]);
+        const bool limit = in_.ports->uplinks_limit();
+        const Rank head = streams_[s].trees[t].landers[0];
+        const GroupId group = limit ? in_.ports->group_of_rank(head) : kNone;
         const auto [entry, is_new] = ids.try_emplace({run.holders, group}, demands_.size());
-        if (is_new) AddDemand(run.holders, group);
+        if (is_new) {
+          AddDemand(run.holders);
+          if (limit) flows_.back().to_groups = {group};
+        }
         demands_[entry->second].wants.push_back({s, t, run});
         flows_[entry->second].bytes += run.bytes;
       }
@@ -132,13 +124,42 @@ void SourceAssigner::FindDemands() {
   }
 }
 
-void SourceAssigner::AddDemand(RankSetId holders, GroupId group) {
+void SourceAssigner::AddDemand(RankSetId holders) {
   HolderDemand& demand = demands_.emplace_back();
-  demand.senders = group == kNone ? (*in_.facts)[holders].networked : NetworkedIn(holders, group);
+  demand.senders = (*in_.facts)[holders].networked;
   std::vector<OutletId>& outlets = flows_.emplace_back().outlets;
   for (const Rank rank : demand.senders) outlets.push_back(in_.ports->outlet_of_rank(rank));
   std::sort(outlets.begin(), outlets.end());
   outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
+}
+
+// Are some outlets of the group that receives, and others not?
+bool SourceAssigner::HasChoiceOfGroups(const Flow& flow) const {
+  if (flow.to_groups.empty()) return false;
+  const auto away = std::count_if(flow.outlets.begin(), flow.outlets.end(), [&](OutletId outlet) {
+    return flow.IsAway(in_.ports->group_of_outlet(outlet));
+  });
+  return away > 0 && static_cast<size_t>(away) < flow.outlets.size();
+}
+
+// Bytes come from another group only where holders of the own one would be busier than the busiest
+// port has to be: what passes no uplinks waits for nobody there.
+void SourceAssigner::SpareUplinks() {
+  const int64_t busy_ps = std::max(sent_.MaxLevel(), ReceivedLevel());
+  bool any = false;
+  for (Flow& flow : flows_) {
+    if (!HasChoiceOfGroups(flow)) continue;
+    flow.away_from_ps = busy_ps;
+    any = true;
+  }
+  if (!any) return;
+  for (Flow& flow : flows_) {
+    for (size_t i = 0; i < flow.parts.size(); ++i) {
+      ChargeFlow(*in_.ports, flow, i, -flow.parts[i], &sent_);
+    }
+    flow.parts.clear();
+  }
+  WaterFill(*in_.ports, &flows_, &sent_);
 }
 
 int32_t SourceAssigner::RailOf(Rank rank) const {
@@ -235,7 +256,7 @@ void SourceAssigner::DealFlow(const HolderDemand& demand, Flow* flow) {
     dealt[deal.part] += deal.extent;
   }
   for (size_t i = 0; i < dealt.size(); ++i) {
-    sent_.Add(flow->outlets[i], dealt[i] - flow->parts[i]);
+    ChargeFlow(*in_.ports, *flow, i, dealt[i] - flow->parts[i], &sent_);
   }
   flow->parts = dealt;
 }

@@ -20,7 +20,8 @@ namespace {
 
 // Classes whose bytes may land on the same candidates.
 struct Group {
-  std::vector<uint32_t> streams;  // candidates
+  std::vector<uint32_t> streams;     // candidates
+  std::vector<GroupId> from_groups;  // of the streams
   std::vector<ClassId> classes;
   int64_t bytes = 0;
   std::vector<int64_t> part_bytes;  // per candidate
@@ -53,15 +54,24 @@ class StreamBuilder {
   void FindParticipants();
   RankList UsableLanders(ClassId cls, DomainId domain);
   bool ReportCutOff();
-  uint32_t StreamOf(const std::vector<DomainId>& domains, RankList landers, bool local);
+  const std::vector<GroupId>& GroupsOf(RankSetId holders);
+  uint32_t StreamOf(const std::vector<DomainId>& domains, RankList landers, bool local,
+                    const std::vector<GroupId>& from_groups = {});
+  std::vector<PortId> UplinksOf(const DraftStream& stream) const;
   RankList LandersOf(DomainId domain, Width width) const;
+  bool SpansGroups(DomainId domain) const {
+    const RankList& ranks = in_.topology->domains[domain].ranks;
+    return std::any_of(ranks.begin(), ranks.end(), [&](Rank rank) {
+      return in_.ports->group_of_rank(rank) != in_.ports->group_of_rank(ranks[0]);
+    });
+  }
   bool HasIdle(const RankList& ranks) const {
     return std::any_of(ranks.begin(), ranks.end(),
                        [&](Rank rank) { return !participates_[in_.ports->site(rank)]; });
   }
   void AddCandidates(const std::vector<DomainId>& domains, const std::vector<RankList>& landers,
                      Group* group);
-  Group MakeNetworkGroup(ClassId cls);
+  Group MakeNetworkGroup(ClassId cls, const std::vector<GroupId>& from_groups);
   int64_t LeastLevel() const;
   bool Widen(Width width, int64_t limit_ps, Group* group);
   int64_t LimitPs(Width width) const;
@@ -78,6 +88,7 @@ class StreamBuilder {
   int64_t HelpingsEach(const Group& group) const;
   void Spread(Group* group);
   void Charge(const Group& group, size_t candidate, int64_t bytes);
+  int64_t NicLevel(uint32_t stream) const;
   int64_t LevelAfter(uint32_t stream, int64_t more) const;
   bool LandersAreAlike(const Group& group) const;
   void DealGroup(const Group& group);
@@ -89,7 +100,10 @@ class StreamBuilder {
   std::vector<DraftStream>& out_;
   PortBytes received_;
   std::vector<bool> participates_;  // per site: holds or needs something
-  std::map<std::tuple<bool, std::vector<DomainId>, RankList>, uint32_t> stream_ids_;
+  std::map<std::tuple<bool, std::vector<DomainId>, RankList, std::vector<GroupId>>, uint32_t>
+      stream_ids_;
+  std::vector<std::vector<PortId>> uplinks_;  // per stream: UplinksOf
+  std::map<RankSetId, std::vector<GroupId>> groups_of_holders_;
   std::vector<Group> groups_;
   std::map<DomainId, std::vector<ClassId>> cut_off_;  // domains without NICs, what they need
 };
@@ -154,17 +168,55 @@ bool StreamBuilder::ReportCutOff() {
   return cut_off_.empty();
 }
 
-uint32_t StreamBuilder::StreamOf(const std::vector<DomainId>& domains, RankList landers,
-                                 bool local) {
-  const auto [entry, is_new] =
-      stream_ids_.try_emplace({local, domains, landers}, static_cast<uint32_t>(out_.size()));
+// Of the ranks that can send what these hold; by group only.
+const std::vector<GroupId>& StreamBuilder::GroupsOf(RankSetId holders) {
+  const auto [entry, is_new] = groups_of_holders_.try_emplace(holders);
+  std::vector<GroupId>& groups = entry->second;
+  if (!is_new || !in_.by_group) return groups;
+  const RankSetFacts& facts = (*in_.facts)[holders];
+  for (const Rank rank : facts.networked) groups.push_back(in_.ports->group_of_rank(rank));
+  if (groups.empty() || in_.pool) {
+    for (const DomainId domain : facts.by_domain.domains) {
+      for (const Rank rank : in_.topology->domains[domain].ranks) {
+        if (in_.ports->outlet_of_rank(rank) == kNone) continue;
+        groups.push_back(in_.ports->group_of_rank(rank));
+      }
+    }
+  }
+  std::sort(groups.begin(), groups.end());
+  groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
+  return groups;
+}
+
+uint32_t StreamBuilder::StreamOf(const std::vector<DomainId>& domains, RankList landers, bool local,
+                                 const std::vector<GroupId>& from_groups) {
+  const auto [entry, is_new] = stream_ids_.try_emplace({local, domains, landers, from_groups},
+                                                       static_cast<uint32_t>(out_.size()));
   if (is_new) {
     DraftStream& stream = out_.emplace_back();
     stream.domains = domains;
     stream.landers = std::move(landers);
     stream.local = local;
+    stream.from_groups = from_groups;
+    uplinks_.push_back(UplinksOf(stream));
   }
   return entry->second;
+}
+
+// By group: the ways into groups of landers that have no holder, each of which the bytes pass once,
+// and where only one group can send them its way out.
+std::vector<PortId> StreamBuilder::UplinksOf(const DraftStream& stream) const {
+  std::vector<PortId> uplinks;
+  if (stream.from_groups.empty()) return uplinks;
+  std::set<GroupId> into;
+  for (const Rank lander : stream.landers) into.insert(in_.ports->group_of_rank(lander));
+  for (const GroupId group : stream.from_groups) into.erase(group);
+  for (const GroupId group : into) uplinks.push_back(in_.ports->uplink_in(group));
+  if (!into.empty() && stream.from_groups.size() == 1) {
+    uplinks.push_back(in_.ports->uplink_out(stream.from_groups[0]));
+  }
+  std::erase(uplinks, kNone);
+  return uplinks;
 }
 
 // Candidate j lands on rank j mod m of the m landers of each domain.
@@ -179,7 +231,7 @@ void StreamBuilder::AddCandidates(const std::vector<DomainId>& domains,
   for (size_t j = 0; j < count; ++j) {
     RankList chosen;
     for (const RankList& ranks : landers) chosen.push_back(ranks[j % ranks.size()]);
-    const uint32_t stream = StreamOf(domains, std::move(chosen), false);
+    const uint32_t stream = StreamOf(domains, std::move(chosen), false, group->from_groups);
     std::vector<uint32_t>& streams = group->streams;
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) {
       streams.push_back(stream);
@@ -187,7 +239,7 @@ void StreamBuilder::AddCandidates(const std::vector<DomainId>& domains,
   }
 }
 
-Group StreamBuilder::MakeNetworkGroup(ClassId cls) {
+Group StreamBuilder::MakeNetworkGroup(ClassId cls, const std::vector<GroupId>& from_groups) {
   const std::vector<DomainId>& domains = in_.demands->domain_sets[in_.demands->network[cls]];
   std::vector<RankList> usable;
   for (const DomainId domain : domains) {
@@ -196,21 +248,23 @@ Group StreamBuilder::MakeNetworkGroup(ClassId cls) {
   const auto none = [](const RankList& ranks) { return ranks.empty(); };
   if (std::any_of(usable.begin(), usable.end(), none)) return {};
   Group group;
+  group.from_groups = from_groups;
   AddCandidates(domains, usable, &group);
   return group;
 }
 
 void StreamBuilder::AddNetworkGroups() {
-  std::map<std::pair<RankSetId, DomainSetId>, size_t> ids;
+  std::map<std::tuple<RankSetId, DomainSetId, std::vector<GroupId>>, size_t> ids;
   for (ClassId cls = 0; cls < in_.transfers->classes.size(); ++cls) {
     const DomainSetId set = in_.demands->network[cls];
     if (set == kNone) continue;
     const RankSetId needers = in_.transfers->classes[cls].needers;
-    const auto [entry, is_new] = ids.try_emplace({needers, set}, groups_.size());
+    const std::vector<GroupId>& from = GroupsOf(in_.transfers->classes[cls].holders);
+    const auto [entry, is_new] = ids.try_emplace({needers, set, from}, groups_.size());
     if (is_new) {
-      groups_.push_back(MakeNetworkGroup(cls));
+      groups_.push_back(MakeNetworkGroup(cls, from));
     } else if (groups_[entry->second].streams.empty()) {
-      static_cast<void>(MakeNetworkGroup(cls));  // says what else cannot be received
+      static_cast<void>(MakeNetworkGroup(cls, from));  // says what else cannot be received
     }
     groups_[entry->second].classes.push_back(cls);
     groups_[entry->second].bytes += in_.transfers->classes[cls].bytes;
@@ -248,12 +302,24 @@ void StreamBuilder::Charge(const Group& group, size_t candidate, int64_t bytes) 
   for (const Rank lander : out_[group.streams[candidate]].landers) {
     received_.Add(in_.ports->outlet_of_rank(lander), bytes);
   }
+  for (const PortId uplink : uplinks_[group.streams[candidate]]) received_.AddPort(uplink, bytes);
+}
+
+int64_t StreamBuilder::NicLevel(uint32_t stream) const {
+  int64_t level = 0;
+  for (const Rank lander : out_[stream].landers) {
+    level = std::max(level, received_.Level(in_.ports->outlet_of_rank(lander)));
+  }
+  return level;
 }
 
 int64_t StreamBuilder::LevelAfter(uint32_t stream, int64_t more) const {
   int64_t level = 0;
   for (const Rank lander : out_[stream].landers) {
     level = std::max(level, received_.Level(in_.ports->outlet_of_rank(lander), more));
+  }
+  for (const PortId uplink : uplinks_[stream]) {
+    level = std::max(level, received_.PortLevel(uplink, more));
   }
   return level;
 }
@@ -268,6 +334,7 @@ std::vector<std::vector<uint32_t>> StreamBuilder::PortSharers(const Group& group
         uses.emplace_back(share.port, j);
       }
     }
+    for (const PortId uplink : uplinks_[group.streams[j]]) uses.emplace_back(uplink, j);
   }
   std::sort(uses.begin(), uses.end());
   uses.erase(std::unique(uses.begin(), uses.end()), uses.end());
@@ -369,9 +436,17 @@ bool StreamBuilder::Widen(Width width, int64_t limit_ps, Group* group) {
   const std::vector<DomainId> domains = out_[group->streams[0]].domains;
   std::vector<RankList> landers;
   bool widens = false;
+  // Landers of other groups may have ways with room.
+  const bool uplinks_busy =
+      std::any_of(group->streams.begin(), group->streams.end(), [&](uint32_t stream) {
+        const std::vector<PortId>& uplinks = uplinks_[stream];
+        return std::any_of(uplinks.begin(), uplinks.end(), [&](PortId uplink) {
+          return received_.PortLevel(uplink) > std::max(limit_ps, in_.bound_ps);
+        });
+      });
   for (size_t d = 0; d < domains.size(); ++d) {
     RankList ranks;
-    bool busy = false;
+    bool busy = uplinks_busy && SpansGroups(domains[d]);
     for (const uint32_t stream : group->streams) {
       const Rank rank = out_[stream].landers[d];
       busy = busy || received_.Level(in_.ports->outlet_of_rank(rank)) > limit_ps;
@@ -407,7 +482,7 @@ bool StreamBuilder::WidenOverloaded(Width width) {
 
 bool StreamBuilder::IsBusy(const Group& group, int64_t limit_ps) const {
   return std::any_of(group.streams.begin(), group.streams.end(),
-                     [&](uint32_t stream) { return LevelAfter(stream, 0) > limit_ps; });
+                     [&](uint32_t stream) { return NicLevel(stream) > limit_ps; });
 }
 
 // Candidates have landers of the same place in all of their domains. Where these have fast NICs in
@@ -456,7 +531,7 @@ void StreamBuilder::TakeDivisions(const std::vector<std::vector<int64_t>>& divis
   for (const OverlaidRun& run : Overlay(divisions)) {
     RankList chosen;
     for (size_t d = 0; d < landers.size(); ++d) chosen.push_back(landers[d][run.parts[d]]);
-    group->streams.push_back(StreamOf(domains, std::move(chosen), false));
+    group->streams.push_back(StreamOf(domains, std::move(chosen), false, group->from_groups));
     group->part_bytes.push_back(run.bytes);
   }
 }

@@ -5,7 +5,7 @@
 // ports are equally busy; a class is split only where a candidate's part ends inside it. Where
 // needers alone would keep a NIC busy for longer than their domain has to, its other ranks are
 // candidates, too; where that is not enough, each domain divides the bytes over its landers by
-// itself.
+// itself. By group, the uplinks that bytes pass to their landers are ports that fill as NICs do.
 #ifndef RESHARD_COMPILER_ROUTE_STREAMS_H_
 #define RESHARD_COMPILER_ROUTE_STREAMS_H_
 
@@ -33,6 +33,8 @@ struct DraftStream {
       bytes;  // by (holders, class, begin): what one source can send is adjacent
   int64_t total_bytes = 0;
   bool local = false;
+  // By group: those that ranks are in which can send all of its bytes, rising. Else empty.
+  std::vector<GroupId> from_groups;
   StreamHalf half = StreamHalf::kWhole;
   // A rank that passes the stream on to the landers: a holder of its domain hands it over
   // (carriers.h). kNone: sources send to a lander.
@@ -53,7 +55,9 @@ struct StreamInputs {
   const ClassCuts* cuts = nullptr;
   const Demands* demands = nullptr;
   RankSetFactsTable* facts = nullptr;
-  int64_t bound_ps = 0;  // no schedule takes less
+  int64_t bound_ps = 0;   // no schedule takes less
+  bool pool = false;      // RouteOptions
+  bool by_group = false;  // streams have holders in the same groups, and landers spare uplinks
 };
 
 // Network streams first, then local ones. Reports no-nic (nobody in a domain can receive).

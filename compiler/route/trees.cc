@@ -90,10 +90,21 @@ std::vector<RankList> FindLandingSenders(const TreeInputs& in) {
   return result;
 }
 
+std::vector<std::vector<Rank>> ChainsOf(const TreeInputs& in, const DraftStream& stream,
+                                        const std::vector<Rank>& landers, size_t count,
+                                        GroupWays ways, UsedEdges* used) {
+  if (stream.from_groups.empty()) {
+    return MakeChains(*in.topology, *in.ports, landers, count, ways.senders, used);
+  }
+  if (stream.carrier != kNone) ways.from_groups = {in.ports->group_of_rank(stream.carrier)};
+  return MakeGroupChains(*in.topology, *in.ports, landers, count, ways, used);
+}
+
 StreamTrees ChainsOfLength(const TreeInputs& in, const std::vector<RankList>& senders,
                            const std::vector<size_t>& chain_counts, bool slow_apart) {
   StreamTrees trees;
   UsedEdges used;
+  PortBytes uplinks(*in.ports);
   for (size_t s = 0; s < in.streams->size(); ++s) {
     const DraftStream& stream = (*in.streams)[s];
     std::vector<BareTree>& of_stream = trees.emplace_back();
@@ -101,8 +112,9 @@ StreamTrees ChainsOfLength(const TreeInputs& in, const std::vector<RankList>& se
       of_stream.push_back({PlanTreeKind::kChain, stream.landers});
       continue;
     }
+    const GroupWays ways{stream.from_groups, stream.total_bytes, senders[s], &uplinks};
     const auto add = [&](const std::vector<Rank>& landers, size_t count) {
-      for (auto& chain : MakeChains(*in.topology, *in.ports, landers, count, senders[s], &used)) {
+      for (auto& chain : ChainsOf(in, stream, landers, count, ways, &used)) {
         if (stream.carrier != kNone) chain.insert(chain.begin(), stream.carrier);
         of_stream.push_back({PlanTreeKind::kChain, std::move(chain)});
       }
@@ -167,60 +179,6 @@ StreamTrees Stars(const TreeInputs& in) {
   return trees;
 }
 
-// What groups pass over their uplinks.
-class UplinkLoads {
- public:
-  explicit UplinkLoads(const TreeInputs& in)
-      : in_(in), out_(in.topology->groups.size(), 0), in_bytes_(in.topology->groups.size(), 0) {}
-
-  // Busy time of the busiest uplinks in picoseconds; sources send from within a group where they
-  // can.
-  int64_t Level(const StreamTrees& trees) {
-    if (!in_.ports->uplinks_limit()) return 0;
-    for (size_t s = 0; s < trees.size(); ++s) {
-      const DraftStream& stream = (*in_.streams)[s];
-      if (stream.local) continue;
-      for (const BareTree& tree : trees[s]) {
-        if (stream.carrier == kNone) AddSources(stream, GroupOf(tree.landers[0]));
-        for (uint32_t p = 1; p < tree.landers.size(); ++p) {
-          const GroupId from = GroupOf(tree.landers[TreeParent(tree.kind, p)]);
-          const GroupId to = GroupOf(tree.landers[p]);
-          if (from == to) continue;
-          if (from != kNone) out_[from] += stream.total_bytes;
-          if (to != kNone) in_bytes_[to] += stream.total_bytes;
-        }
-      }
-    }
-    int64_t level = 0;
-    for (GroupId group = 0; group < out_.size(); ++group) {
-      const int64_t rate = in_.ports->uplink_bytes_per_s(group);
-      const int64_t bytes = std::max(out_[group], in_bytes_[group]);
-      if (rate > 0) level = std::max(level, PicosecondsFor(bytes, rate));
-    }
-    return level;
-  }
-
- private:
-  GroupId GroupOf(Rank rank) const { return in_.topology->sites[in_.ports->site(rank)].group; }
-
-  // Sources of other groups are taken to share what they send evenly.
-  void AddSources(const DraftStream& stream, GroupId group) {
-    for (const HolderRun& run : HolderRuns(*in_.transfers, stream)) {
-      const RankList& senders = (*in_.facts)[run.holders].networked;
-      const auto inside = [&](Rank rank) { return GroupOf(rank) == group; };
-      if (std::any_of(senders.begin(), senders.end(), inside)) continue;
-      if (group != kNone) in_bytes_[group] += run.bytes;
-      for (const Rank rank : senders) {
-        const GroupId from = GroupOf(rank);
-        if (from != kNone) out_[from] += run.bytes / static_cast<int64_t>(senders.size());
-      }
-    }
-  }
-
-  const TreeInputs& in_;
-  std::vector<int64_t> out_, in_bytes_;  // per group
-};
-
 struct Choice {
   StreamTrees trees;
   int64_t predicted_ns = 0;
@@ -262,6 +220,27 @@ class ChainChooser {
   }
 
  private:
+  // What sources have to send: of each set of holders, and where uplinks limit for each group.
+  std::vector<Flow> SourceFlows(const StreamTrees& trees) const {
+    std::vector<Flow> flows;
+    for (const SourceDemand& demand : demands_) {
+      std::map<GroupId, int64_t> bytes_to;
+      for (const auto& [stream, bytes] : demand.stream_bytes) {
+        for (const BareTree& tree : trees[stream]) {
+          const bool limit = in_.ports->uplinks_limit();
+          bytes_to[limit ? in_.ports->group_of_rank(tree.landers[0]) : kNone] += bytes;
+        }
+      }
+      for (const auto& [group, bytes] : bytes_to) {
+        Flow& flow = flows.emplace_back();
+        flow.outlets = demand.outlets;
+        flow.bytes = bytes;
+        if (in_.ports->uplinks_limit()) flow.to_groups = {group};
+      }
+    }
+    return flows;
+  }
+
   Choice Make(size_t length) const {
     Choice choice;
     std::vector<size_t> counts;
@@ -276,14 +255,7 @@ class ChainChooser {
     }
     PortBytes sent(*in_.ports);
     AddRelays(in_, choice.trees, &sent);
-    std::vector<Flow> flows;
-    for (const SourceDemand& demand : demands_) {
-      Flow& flow = flows.emplace_back();
-      flow.outlets = demand.outlets;
-      for (const auto& [stream, bytes] : demand.stream_bytes) {
-        flow.bytes += bytes * static_cast<int64_t>(counts[stream]);
-      }
-    }
+    std::vector<Flow> flows = SourceFlows(choice.trees);
     WaterFill(*in_.ports, &flows, &sent);
     PortBytes injected(*in_.ports);
     for (const Flow& flow : flows) {
@@ -291,8 +263,7 @@ class ChainChooser {
     }
     // Heads that wait for a source: the busier the sources, the more often none is free. Measured
     // losses are about 2 % with sources that are always busy.
-    const int64_t uplinks_ps = UplinkLoads(in_).Level(choice.trees);
-    const int64_t busy_ns = std::max({received_.MaxLevel(), sent.MaxLevel(), uplinks_ps}) / 1000;
+    const int64_t busy_ns = std::max(received_.MaxLevel(), sent.MaxLevel()) / 1000;
     const int64_t waits_ns = injected.MaxLevel() / 1000 / 50;
     const int64_t rounds = WantedRounds(most_landed_, busy_ns, static_cast<int64_t>(depth),
                                         kDefaultSliceBytes, in_.topology->round_ns);
@@ -336,7 +307,10 @@ void AddRelays(const TreeInputs& inputs, const StreamTrees& trees, PortBytes* se
     for (const BareTree& tree : trees[s]) {
       for (uint32_t p = 1; p < tree.landers.size(); ++p) {
         const Rank parent = tree.landers[TreeParent(tree.kind, p)];
-        sent->Add(inputs.ports->outlet_of_rank(parent), (*inputs.streams)[s].total_bytes);
+        const int64_t bytes = (*inputs.streams)[s].total_bytes;
+        sent->Add(inputs.ports->outlet_of_rank(parent), bytes);
+        sent->AddUplinks(inputs.ports->group_of_rank(parent),
+                         inputs.ports->group_of_rank(tree.landers[p]), bytes);
       }
     }
   }

@@ -16,6 +16,7 @@ DraftStream EmptyHalf(const DraftStream& whole, StreamHalf half) {
   stream.half = half;
   stream.carrier = whole.carrier;
   stream.carrier_lands = whole.carrier_lands;
+  stream.from_groups = whole.from_groups;
   return stream;
 }
 

@@ -48,6 +48,71 @@ TEST_CASE("bytes that do not divide go to the lowest outlet") {
   CHECK(flow.parts == std::vector<int64_t>{34, 33, 33});
 }
 
+// A rank with a NIC of 1,000 bytes/s for each entry: its group.
+Job RanksInGroups(const std::vector<GroupId>& groups, const std::vector<int64_t>& uplinks) {
+  Job job = RanksWithRates(std::vector<int64_t>(groups.size(), 1000));
+  for (const int64_t rate : uplinks) job.topology.groups.push_back({"group", rate});
+  for (Rank rank = 0; rank < groups.size(); ++rank) job.site(rank).group = groups[rank];
+  return job;
+}
+
+TEST_CASE("outlets of another group fill up to what its uplinks carry") {
+  const Job job = RanksInGroups({0, 0, 1, 1}, {1500, 500});
+  const Ports ports(job.topology);
+  PortBytes sent(ports);
+  Flow flow{{0, 1, 2, 3}, 2500, {}};
+  flow.to_groups = {0};
+  CHECK(RoomBelow(ports, flow, 1'000'000'000'000, sent) == 2500);
+  FillFlow(ports, &flow, &sent);
+  CHECK(flow.parts == std::vector<int64_t>{1000, 1000, 250, 250});
+  CHECK(sent.bytes(ports.uplink_out(1)) == 500);
+  CHECK(sent.bytes(ports.uplink_in(0)) == 500);
+  CHECK(sent.bytes(ports.uplink_out(0)) == 0);
+  FillFlow(ports, &flow, &sent);  // again from its own state: nothing changes
+  CHECK(flow.parts == std::vector<int64_t>{1000, 1000, 250, 250});
+  // The uplinks are busy with something else.
+  sent.AddUplinks(1, 0, 500);
+  FillFlow(ports, &flow, &sent);
+  CHECK(flow.parts == std::vector<int64_t>{1125, 1125, 125, 125});
+  CHECK(sent.PortLevel(ports.uplink_out(1)) == 1'250'000'000'000);
+}
+
+TEST_CASE("several groups share the way into the one that receives") {
+  const Job job = RanksInGroups({0, 1, 2, 2}, {500, 0, 0});
+  const Ports ports(job.topology);
+  PortBytes sent(ports);
+  Flow flow{{1, 2, 3}, 900, {}};
+  flow.to_groups = {0};
+  FillFlow(ports, &flow, &sent);
+  CHECK(flow.parts == std::vector<int64_t>{300, 300, 300});
+  CHECK(sent.PortLevel(ports.uplink_in(0)) == 1'800'000'000'000);
+}
+
+TEST_CASE("other groups send only what would keep the own one busy for too long") {
+  const Job job = RanksInGroups({0, 1}, {900, 900});
+  const Ports ports(job.topology);
+  PortBytes sent(ports);
+  Flow flow{{0, 1}, 1800, {}};
+  flow.to_groups = {0};
+  flow.away_from_ps = 1'500'000'000'000;
+  FillFlow(ports, &flow, &sent);
+  CHECK(flow.parts == std::vector<int64_t>{1500, 300});
+  flow.away_from_ps = 2'000'000'000'000;
+  FillFlow(ports, &flow, &sent);
+  CHECK(flow.parts == std::vector<int64_t>{1800, 0});
+}
+
+TEST_CASE("flows that can leave another group's uplinks alone do") {
+  const Job job = RanksInGroups({0, 1, 2}, {500, 500, 500});
+  const Ports ports(job.topology);
+  PortBytes sent(ports);
+  std::vector<Flow> flows = {{{1, 2}, 1000, {}}, {{1}, 500, {}}};
+  for (Flow& flow : flows) flow.to_groups = {kNone};  // outside all groups
+  WaterFill(ports, &flows, &sent);
+  CHECK(flows[0].parts[0] == doctest::Approx(250).epsilon(0.01));
+  CHECK(sent.MaxLevel() < 1'510'000'000'000);
+}
+
 // The least busy assignment is as busy as the busiest cut: all flows that have no outlet outside a
 // set of ports, over the rates of the set.
 double BusiestCut(const std::vector<Flow>& flows, const std::vector<int64_t>& rates) {

@@ -28,7 +28,20 @@ struct Reservation {
   SiteId site = 0;
   OutletId outlet = 0;  // kNone: handed over inside a domain
   int64_t extent = 0;
+  PortId way_out = kNone, way_in = kNone;  // uplinks that it passes
 };
+
+// Calls `visit(port, bytes)` for what a portion passes.
+template <class Visit>
+void ForPorts(const Ports& ports, const Reservation& portion, const Visit& visit) {
+  if (portion.outlet == kNone) return;
+  const Outlet& outlet = ports.outlet(portion.outlet);
+  for (size_t i = 0; i < outlet.shares.size(); ++i) {
+    visit(outlet.shares[i].port, ShareBytes(outlet, i, portion.extent));
+  }
+  if (portion.way_out != kNone) visit(portion.way_out, portion.extent);
+  if (portion.way_in != kNone) visit(portion.way_in, portion.extent);
+}
 
 struct OpenTree {
   uint32_t tree = 0;
@@ -70,6 +83,7 @@ class OpenShop {
   OutletId OutletOf(const ScheduledTree& tree, const SourceRun& portion) const {
     return tree.carried ? kNone : ports_.outlet_of_rank(portion.source);
   }
+  Reservation ReservationOf(const ScheduledTree& tree, const SourceRun& portion) const;
   int64_t& ReceivedBy(PortId port);
   bool HeadHasRoom(const ScheduledTree& tree, int64_t extent);
   bool Reserve(const Reservation& portion, uint32_t portions_before);
@@ -124,8 +138,7 @@ void OpenShop::Open(uint32_t tree) {
 void OpenShop::StartRound() {
   for (const Reservation& portion : reserved_) {
     packed_[portion.site] = 0;
-    if (portion.outlet == kNone) continue;
-    for (const Outlet::Share& share : ports_.outlet(portion.outlet).shares) sent_[share.port] = 0;
+    ForPorts(ports_, portion, [&](PortId port, int64_t) { sent_[port] = 0; });
   }
   reserved_.clear();
 }
@@ -134,11 +147,8 @@ void OpenShop::StartRound() {
 int64_t OpenShop::SentBefore(PortId port, uint32_t portions_before) const {
   int64_t bytes = sent_[port];
   for (size_t k = reserved_.size() - portions_before; k < reserved_.size(); ++k) {
-    if (reserved_[k].outlet == kNone) continue;
-    const Outlet& outlet = ports_.outlet(reserved_[k].outlet);
-    for (size_t i = 0; i < outlet.shares.size(); ++i) {
-      if (outlet.shares[i].port == port) bytes -= ShareBytes(outlet, i, reserved_[k].extent);
-    }
+    ForPorts(ports_, reserved_[k],
+             [&](PortId passed, int64_t extent) { bytes -= passed == port ? extent : 0; });
   }
   return bytes;
 }
@@ -148,22 +158,13 @@ int64_t OpenShop::SentBefore(PortId port, uint32_t portions_before) const {
 bool OpenShop::Reserve(const Reservation& portion, uint32_t portions_before) {
   const int64_t packed = AlignedToSlot(portion.extent);
   if (packed_[portion.site] + packed > limits_.pack_bytes[portion.site]) return false;
-  if (portion.outlet == kNone) {
-    packed_[portion.site] += packed;
-    reserved_.push_back(portion);
-    return true;
-  }
-  const Outlet& outlet = ports_.outlet(portion.outlet);
-  for (size_t i = 0; i < outlet.shares.size(); ++i) {
-    const PortId port = outlet.shares[i].port;
-    const int64_t bytes = ShareBytes(outlet, i, portion.extent);
-    if (sent_[port] + bytes > limits_.port_bytes[port] && SentBefore(port, portions_before) > 0) {
-      return false;
-    }
-  }
-  for (size_t i = 0; i < outlet.shares.size(); ++i) {
-    sent_[outlet.shares[i].port] += ShareBytes(outlet, i, portion.extent);
-  }
+  bool fits = true;
+  ForPorts(ports_, portion, [&](PortId port, int64_t bytes) {
+    fits = fits && (sent_[port] + bytes <= limits_.port_bytes[port] ||
+                    SentBefore(port, portions_before) == 0);
+  });
+  if (!fits) return false;
+  ForPorts(ports_, portion, [&](PortId port, int64_t bytes) { sent_[port] += bytes; });
   packed_[portion.site] += packed;
   reserved_.push_back(portion);
   return true;
@@ -174,19 +175,24 @@ void OpenShop::ReleaseLast(uint32_t portion_count) {
     const Reservation portion = reserved_.back();
     reserved_.pop_back();
     packed_[portion.site] -= AlignedToSlot(portion.extent);
-    if (portion.outlet == kNone) continue;
-    const Outlet& outlet = ports_.outlet(portion.outlet);
-    for (size_t i = 0; i < outlet.shares.size(); ++i) {
-      sent_[outlet.shares[i].port] -= ShareBytes(outlet, i, portion.extent);
-    }
+    ForPorts(ports_, portion, [&](PortId port, int64_t bytes) { sent_[port] -= bytes; });
   }
+}
+
+Reservation OpenShop::ReservationOf(const ScheduledTree& tree, const SourceRun& portion) const {
+  Reservation reservation{ports_.site(portion.source), OutletOf(tree, portion), portion.extent};
+  const GroupId from = ports_.group_of_rank(portion.source);
+  const GroupId to = ports_.group_of_rank(tree.members[0]);
+  if (from == to) return reservation;
+  reservation.way_out = ports_.uplink_out(from);
+  reservation.way_in = ports_.uplink_in(to);
+  return reservation;
 }
 
 bool OpenShop::ReserveAll(const ScheduledTree& tree, const DraftSlice& slice) {
   for (uint32_t i = 0; i < slice.portion_count; ++i) {
     const SourceRun& portion = tree.portions[slice.first_portion + i];
-    if (Reserve({ports_.site(portion.source), OutletOf(tree, portion), portion.extent}, i))
-      continue;
+    if (Reserve(ReservationOf(tree, portion), i)) continue;
     ReleaseLast(i);
     return false;
   }

@@ -16,7 +16,8 @@
 namespace reshard {
 
 struct RoundLimits {
-  // Per port: what it should send from sources in a round, and receive, where nothing is passed on.
+  // Per port: what sources should send through it in a round, and it should receive, where nothing
+  // is passed on.
   std::vector<int64_t> port_bytes;
   bool flat = false;                // nothing is passed on from domain to domain
   std::vector<int64_t> pack_bytes;  // per site: what it can pack in a round

@@ -217,7 +217,10 @@ RoundLimits Sizer::RoundShares() const {
     if (tree.local) continue;
     for (uint32_t p = 1; p < tree.members.size(); ++p) {
       const Rank parent = tree.members[TreeParent(tree.kind, p)];
-      relayed.Add(ports_.outlet_of_rank(parent), CeilDiv(tree.bytes, rounds_));
+      const int64_t bytes = CeilDiv(tree.bytes, rounds_);
+      relayed.Add(ports_.outlet_of_rank(parent), bytes);
+      relayed.AddUplinks(ports_.group_of_rank(parent), ports_.group_of_rank(tree.members[p]),
+                         bytes);
     }
   }
   for (PortId port = 0; port < ports_.port_count(); ++port) {
@@ -251,7 +254,7 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
   traffic.packed_bytes.assign(topology.sites.size(), 0);
   std::vector<uint32_t> streams(topology.sites.size(), 0);
   std::vector<uint32_t> local_streams(topology.sites.size(), 0);
-  PortBytes sent(ports), received(ports);
+  PortBytes sent(ports), received(ports), uplinks(ports);
   for (const ScheduledTree& tree : trees) {
     traffic.tree_bytes += tree.bytes;
     for (const Rank member : tree.members) {
@@ -265,12 +268,19 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
     }
     traffic.deepest = std::max(traffic.deepest, LevelCount(tree.kind, tree.members.size()));
     for (uint32_t p = 1; p < tree.members.size(); ++p) {
+      const Rank parent = tree.members[TreeParent(tree.kind, p)];
       received.Add(ports.outlet_of_rank(tree.members[p]), tree.bytes);
-      sent.Add(ports.outlet_of_rank(tree.members[TreeParent(tree.kind, p)]), tree.bytes);
+      sent.Add(ports.outlet_of_rank(parent), tree.bytes);
+      uplinks.AddUplinks(ports.group_of_rank(parent), ports.group_of_rank(tree.members[p]),
+                         tree.bytes);
     }
     if (tree.carried) continue;
     received.Add(ports.outlet_of_rank(tree.members[0]), tree.bytes);
-    for (const SourceRun& run : tree.runs) sent.Add(ports.outlet_of_rank(run.source), run.extent);
+    for (const SourceRun& run : tree.runs) {
+      sent.Add(ports.outlet_of_rank(run.source), run.extent);
+      uplinks.AddUplinks(ports.group_of_rank(run.source), ports.group_of_rank(tree.members[0]),
+                         run.extent);
+    }
   }
   traffic.carried_bytes.assign(topology.sites.size(), 0);
   std::vector<bool> hands_over(topology.sites.size(), false);
@@ -295,7 +305,7 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
         std::max(traffic.handing_slot_bytes, 2 * kRecvSlots * landed + pack_slots);
   }
   const int64_t send_busy_ps = sent.MaxLevel();
-  traffic.busy_ps = std::max(send_busy_ps, received.MaxLevel());
+  traffic.busy_ps = std::max({send_busy_ps, received.MaxLevel(), uplinks.MaxLevel()});
   traffic.senders_busiest = send_busy_ps > received.MaxLevel();
   return traffic;
 }
