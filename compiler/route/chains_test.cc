@@ -64,11 +64,11 @@ TEST_CASE("by group, chains begin where holders are and enter each other group o
   PortBytes more(ports);
   more.AddUplinks(0, kNone, 1000);
   CHECK(MakeGroupChains(job.topology, ports, landers, 1, {{0, 2}, 100, kNobody, &more}, &third) ==
-        std::vector<Chain>{{0, 1}, {4, 5, 6, 7, 2, 3}});
-  // Landers are in none of the holders' groups.
+        std::vector<Chain>{{0, 1}, {4, 5, 2, 3, 6, 7}});
+  // Landers are in none of the holders' groups, and group 2 has sent.
   UsedEdges fourth;
   CHECK(MakeGroupChains(job.topology, ports, {4, 5, 6, 7}, 1, {{0, 1}, 100, kNobody, &more},
-                        &fourth) == std::vector<Chain>{{4, 5, 6, 7}});
+                        &fourth) == std::vector<Chain>{{6, 7, 4, 5}});
 }
 
 TEST_CASE("where uplinks limit, chains take whole groups") {

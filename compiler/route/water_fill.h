@@ -25,7 +25,7 @@ struct Flow {
   std::vector<int64_t> parts;  // per outlet, adding up to `bytes`; empty before the first filling
   // The groups that receive it, where uplinks are to be counted: the outlets of these pass none,
   // and those of others the ways into the first. kNone: ranks outside all groups.
-  std::vector<GroupId> to_groups;
+  std::vector<GroupId> to_groups = {};
   // Outlets of other groups send only what keeps those of these for longer than this busy.
   int64_t away_from_ps = 0;
 

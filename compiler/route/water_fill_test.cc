@@ -73,8 +73,8 @@ TEST_CASE("outlets of another group fill up to what its uplinks carry") {
   // The uplinks are busy with something else.
   sent.AddUplinks(1, 0, 500);
   FillFlow(ports, &flow, &sent);
-  CHECK(flow.parts == std::vector<int64_t>{1125, 1125, 125, 125});
-  CHECK(sent.PortLevel(ports.uplink_out(1)) == 1'250'000'000'000);
+  CHECK(flow.parts == std::vector<int64_t>{1200, 1200, 50, 50});
+  CHECK(sent.PortLevel(ports.uplink_out(1)) == 1'200'000'000'000);
 }
 
 TEST_CASE("several groups share the way into the one that receives") {
