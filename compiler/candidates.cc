@@ -43,7 +43,7 @@ constexpr int64_t kMostDirect = 100'000;
 uint32_t MostPeers(const Routing& routing) {
   std::vector<std::pair<Rank, Rank>> pairs;
   for (const RoutedStream& stream : routing.streams) {
-    if (stream.local) continue;
+    if (IsInsideRank(stream)) continue;
     for (const RoutedTree& tree : stream.trees) {
       const size_t first = pairs.size();
       for (const SourceRange& source : tree.sources) {

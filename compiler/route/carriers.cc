@@ -62,6 +62,7 @@ class CarrierFinder {
   DraftStream CarriedStream(const DraftStream& whole, Rank carrier, std::vector<ClassRange> ranges);
   std::vector<GroupId> OwnGroups(const DraftStream& part) const;
   void TakeFromLocal();
+  void TakeBack();
   bool Needs(DomainId domain, ClassId cls) const {
     const RanksByDomain& needers = (*in_.facts)[in_.transfers->classes[cls].needers].by_domain;
     return needers.Find(domain) != needers.domains.size();
@@ -314,7 +315,33 @@ void CarrierFinder::TakeFromLocal() {
     stream.bytes = std::move(left);
     for (const ClassRange& range : stream.bytes) stream.total_bytes += range.extent;
   }
+  TakeBack();
   std::erase_if(streams_, [](const DraftStream& stream) { return stream.bytes.empty(); });
+}
+
+// Holders that hand bytes to carriers, which land them, land the rest themselves: further messages
+// to the same ranks would wait for their turns.
+void CarrierFinder::TakeBack() {
+  std::map<Rank, DraftStream*> own;  // by lander
+  for (DraftStream& stream : streams_) {
+    if (stream.local && stream.source == kNone) own[stream.landers[0]] = &stream;
+  }
+  for (DraftStream& stream : streams_) {
+    if (!stream.local || stream.source == kNone) continue;
+    const auto first = landed_.lower_bound({stream.domains[0], 0});
+    if (first == landed_.end() || first->first.first != stream.domains[0]) continue;
+    stream.landers = {std::exchange(stream.source, kNone)};
+    DraftStream& all = *own.try_emplace(stream.landers[0], &stream).first->second;
+    if (&all == &stream) continue;
+    all.bytes.insert(all.bytes.end(), stream.bytes.begin(), stream.bytes.end());
+    all.total_bytes += stream.total_bytes;
+    stream.bytes.clear();
+    std::sort(all.bytes.begin(), all.bytes.end(), [&](const ClassRange& a, const ClassRange& b) {
+      const auto holders = [&](ClassId cls) { return in_.transfers->classes[cls].holders; };
+      return std::tuple(holders(a.cls), a.cls, a.begin) <
+             std::tuple(holders(b.cls), b.cls, b.begin);
+    });
+  }
 }
 
 }  // namespace

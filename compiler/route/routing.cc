@@ -7,6 +7,7 @@
 #include "compiler/route/class_cuts.h"
 #include "compiler/route/demands.h"
 #include "compiler/route/hubs.h"
+#include "compiler/route/local_streams.h"
 #include "compiler/route/ports.h"
 #include "compiler/route/rank_set_facts.h"
 #include "compiler/route/sources.h"
@@ -89,6 +90,7 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   stream_inputs.pool = options.pool;
   stream_inputs.by_group = options.by_group && ports.uplinks_limit();
   if (!BuildStreams(table, stream_inputs, diags, &drafts)) return false;
+  AddLocalStreams(stream_inputs, &drafts);
   AddCarriers(stream_inputs, &drafts);
   RouteOptions chosen = options;
   chosen.strategy = FirstStrategy(options, ports, drafts);

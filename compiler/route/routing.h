@@ -3,8 +3,8 @@
 // A stream is an ordered run of bytes that one landing rank per domain receives ("lander"); a tree
 // is how the landers of a stream get it: the head from sources, each other lander from its parent.
 // The domain's needers copy from the lander, itself a needer or a rank whose NIC is less busy, over
-// the scale-up fabric. A domain that holds a class itself gets a local stream: one domain, the
-// lander is a holder that packs its own bytes.
+// the scale-up fabric. A domain that holds a class itself gets local streams: one domain, and the
+// lander is a holder that packs its own bytes, or a needer to which a holder hands them.
 #ifndef RESHARD_COMPILER_ROUTE_ROUTING_H_
 #define RESHARD_COMPILER_ROUTE_ROUTING_H_
 
@@ -49,8 +49,12 @@ struct RoutedStream {
   std::vector<DomainId> domains;  // rising: all that get these bytes over the network
   std::vector<RoutedTree> trees;  // together one lander of each domain, and what passes on to them
   std::vector<ClassRange> bytes;  // covers each byte once; what one source can send is adjacent
-  bool local = false;
+  bool local = false;             // no network
 };
+// Is nothing sent, as the only lander packs its own bytes?
+inline bool IsInsideRank(const RoutedStream& stream) {
+  return stream.local && stream.trees[0].sources[0].source == stream.trees[0].landers[0];
+}
 
 struct PortLoad {
   NicId nic = 0;

@@ -222,6 +222,57 @@ TEST_CASE("a domain with a holder is served by it, a needer that holds by itself
   CHECK(local[0] == bytes / 2);
 }
 
+// What each rank of a domain sends to others of it: copies by needers, and what it hands over.
+std::map<Rank, int64_t> SentInside(const Job& job, const Routing& routing) {
+  std::map<Rank, int64_t> sent;
+  for (const RoutedStream& stream : routing.streams) {
+    REQUIRE(stream.local);
+    const Rank lander = stream.trees[0].landers[0];
+    for (const SourceRange& source : stream.trees[0].sources) {
+      if (source.source != lander) sent[source.source] += source.range.extent;
+    }
+    for (const ClassRange& range : stream.bytes) {
+      for (const Rank needer : job.transfers.rank_sets[job.transfers.classes[range.cls].needers]) {
+        if (needer != lander) sent[lander] += range.extent;
+      }
+    }
+  }
+  return sent;
+}
+
+TEST_CASE("a holder of what many of its domain need sends it once, and they pass it on") {
+  const int64_t bytes = int64_t{7} << 30;
+  Job job;
+  job.AddDomain(8, kRate);
+  job.AddClass({0}, Strided(1, 7, 1), {bytes});
+  const std::map<Rank, int64_t> sent = SentInside(job, Route(job));
+  REQUIRE(sent.size() == 8);
+  for (const auto& [rank, sent_bytes] : sent) {
+    const auto least = static_cast<double>(rank == 0 ? bytes : bytes * 6 / 7);
+    CHECK(static_cast<double>(sent_bytes) == doctest::Approx(least).epsilon(0.03));
+  }
+}
+
+TEST_CASE("a little that a holder sends to many is not worth another stage") {
+  Job job;
+  job.AddDomain(8, kRate);
+  job.AddClass({0}, Strided(1, 7, 1), {1 << 20});  // 20 us at 370 GB/s, to all of them
+  const Routing routing = Route(job);
+  REQUIRE(routing.streams.size() == 1);
+  CHECK(IsInsideRank(routing.streams[0]));
+}
+
+TEST_CASE("holders share what they send to their domain by what else they have to send to it") {
+  const int64_t bytes = int64_t{8} << 30;
+  Job job;
+  job.AddDomain(4, kRate);
+  job.AddClass({0}, {1}, {bytes});
+  job.AddClass({0, 2}, {3}, {bytes});
+  const std::map<Rank, int64_t> sent = SentInside(job, Route(job));
+  CHECK(sent.at(0) == bytes);
+  CHECK(sent.at(2) == bytes);
+}
+
 TEST_CASE("trees: as many as asked for, of nearly equal length, slow landers last") {
   Job job;
   job.AddDomain(1, kRate);

@@ -290,10 +290,13 @@ void AssignSources(const TreeInputs& inputs, const ClassCuts& cuts,
     const DraftStream& draft = (*inputs.streams)[s];
     if (draft.carrier != kNone) HandOver(inputs, draft, &handed_over, &(*streams)[s]);
   }
-  for (RoutedStream& stream : *streams) {
+  for (size_t s = 0; s < streams->size(); ++s) {
+    RoutedStream& stream = (*streams)[s];
     if (!stream.local) continue;
+    const Rank handed_by = (*inputs.streams)[s].source;
+    const Rank source = handed_by == kNone ? stream.trees[0].landers[0] : handed_by;
     for (const ClassRange& range : stream.bytes) {
-      stream.trees[0].sources.push_back({range, stream.trees[0].landers[0]});
+      stream.trees[0].sources.push_back({range, source});
     }
   }
   SourceAssigner(inputs, cuts, streams, sent).Run();

@@ -55,8 +55,8 @@ class StreamBuilder {
   RankList UsableLanders(ClassId cls, DomainId domain);
   bool ReportCutOff();
   const std::vector<GroupId>& GroupsOf(RankSetId holders);
-  uint32_t StreamOf(const std::vector<DomainId>& domains, RankList landers, bool local,
-                    const std::vector<GroupId>& from_groups = {});
+  uint32_t StreamOf(const std::vector<DomainId>& domains, RankList landers,
+                    const std::vector<GroupId>& from_groups);
   std::vector<PortId> UplinksOf(const DraftStream& stream) const;
   RankList LandersOf(DomainId domain, Width width) const;
   bool SpansGroups(DomainId domain) const {
@@ -80,9 +80,7 @@ class StreamBuilder {
   void DivideByDomain();
   void TakeDivisions(const std::vector<std::vector<int64_t>>& divisions,
                      const std::vector<RankList>& landers, Group* group);
-  RankList LocalLanders(const LocalDemand& demand);
   void AddNetworkGroups();
-  void AddLocalGroups();
   void Balance();
   std::vector<std::vector<uint32_t>> PortSharers(const Group& group) const;
   int64_t HelpingsEach(const Group& group) const;
@@ -100,8 +98,7 @@ class StreamBuilder {
   std::vector<DraftStream>& out_;
   PortBytes received_;
   std::vector<bool> participates_;  // per site: holds or needs something
-  std::map<std::tuple<bool, std::vector<DomainId>, RankList, std::vector<GroupId>>, uint32_t>
-      stream_ids_;
+  std::map<std::tuple<std::vector<DomainId>, RankList, std::vector<GroupId>>, uint32_t> stream_ids_;
   std::vector<std::vector<PortId>> uplinks_;  // per stream: UplinksOf
   std::map<RankSetId, std::vector<GroupId>> groups_of_holders_;
   std::vector<Group> groups_;
@@ -188,15 +185,14 @@ const std::vector<GroupId>& StreamBuilder::GroupsOf(RankSetId holders) {
   return groups;
 }
 
-uint32_t StreamBuilder::StreamOf(const std::vector<DomainId>& domains, RankList landers, bool local,
+uint32_t StreamBuilder::StreamOf(const std::vector<DomainId>& domains, RankList landers,
                                  const std::vector<GroupId>& from_groups) {
-  const auto [entry, is_new] = stream_ids_.try_emplace({local, domains, landers, from_groups},
-                                                       static_cast<uint32_t>(out_.size()));
+  const auto [entry, is_new] =
+      stream_ids_.try_emplace({domains, landers, from_groups}, static_cast<uint32_t>(out_.size()));
   if (is_new) {
     DraftStream& stream = out_.emplace_back();
     stream.domains = domains;
     stream.landers = std::move(landers);
-    stream.local = local;
     stream.from_groups = from_groups;
     uplinks_.push_back(UplinksOf(stream));
   }
@@ -231,7 +227,7 @@ void StreamBuilder::AddCandidates(const std::vector<DomainId>& domains,
   for (size_t j = 0; j < count; ++j) {
     RankList chosen;
     for (const RankList& ranks : landers) chosen.push_back(ranks[j % ranks.size()]);
-    const uint32_t stream = StreamOf(domains, std::move(chosen), false, group->from_groups);
+    const uint32_t stream = StreamOf(domains, std::move(chosen), group->from_groups);
     std::vector<uint32_t>& streams = group->streams;
     if (std::find(streams.begin(), streams.end(), stream) == streams.end()) {
       streams.push_back(stream);
@@ -268,33 +264,6 @@ void StreamBuilder::AddNetworkGroups() {
     }
     groups_[entry->second].classes.push_back(cls);
     groups_[entry->second].bytes += in_.transfers->classes[cls].bytes;
-  }
-}
-
-// A needer that is itself a holder lands its own bytes.
-RankList StreamBuilder::LocalLanders(const LocalDemand& demand) {
-  const TransferClass& cls = in_.transfers->classes[demand.cls];
-  const RanksByDomain& holders = (*in_.facts)[cls.holders].by_domain;
-  const RanksByDomain& needers = (*in_.facts)[cls.needers].by_domain;
-  const RankList near = holders.RanksOf(holders.Find(demand.domain));
-  const RankList both = Intersection(near, needers.RanksOf(needers.Find(demand.domain)));
-  return both.empty() ? near : both;
-}
-
-void StreamBuilder::AddLocalGroups() {
-  std::map<RankList, size_t> ids;  // a list of ranks of one domain names the domain, too
-  for (const LocalDemand& demand : in_.demands->local) {
-    const RankList landers = LocalLanders(demand);
-    const auto [entry, is_new] = ids.try_emplace(landers, groups_.size());
-    if (is_new) {
-      Group& group = groups_.emplace_back();
-      for (const Rank lander : landers) {
-        group.streams.push_back(StreamOf({demand.domain}, {lander}, true));
-      }
-    }
-    Group& group = groups_[entry->second];
-    group.classes.push_back(demand.cls);
-    group.bytes += in_.transfers->classes[demand.cls].bytes;
   }
 }
 
@@ -531,7 +500,7 @@ void StreamBuilder::TakeDivisions(const std::vector<std::vector<int64_t>>& divis
   for (const OverlaidRun& run : Overlay(divisions)) {
     RankList chosen;
     for (size_t d = 0; d < landers.size(); ++d) chosen.push_back(landers[d][run.parts[d]]);
-    group->streams.push_back(StreamOf(domains, std::move(chosen), false, group->from_groups));
+    group->streams.push_back(StreamOf(domains, std::move(chosen), group->from_groups));
     group->part_bytes.push_back(run.bytes);
   }
 }
@@ -539,7 +508,6 @@ void StreamBuilder::TakeDivisions(const std::vector<std::vector<int64_t>>& divis
 bool StreamBuilder::LandersAreAlike(const Group& group) const {
   int64_t slowest = INT64_MAX, fastest = 0;
   for (const uint32_t stream : group.streams) {
-    if (out_[stream].local) continue;
     for (const Rank lander : out_[stream].landers) {
       const int64_t rate = in_.ports->outlet(in_.ports->outlet_of_rank(lander)).bytes_per_s;
       slowest = std::min(slowest, rate);
@@ -586,18 +554,7 @@ bool StreamBuilder::Run() {
     if (WidenOverloaded(width)) Balance();
   }
   DivideByDomain();
-  const size_t network_groups = groups_.size();
-  AddLocalGroups();
-  for (size_t i = 0; i < groups_.size(); ++i) {
-    Group& group = groups_[i];
-    if (i >= network_groups) {
-      const auto count = static_cast<int64_t>(group.streams.size());
-      for (int64_t j = 0; j < count; ++j) {
-        group.part_bytes.push_back(group.bytes / count + (j < group.bytes % count ? 1 : 0));
-      }
-    }
-    DealGroup(group);
-  }
+  for (const Group& group : groups_) DealGroup(group);
   SortBytes();
   return true;
 }

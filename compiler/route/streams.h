@@ -32,9 +32,11 @@ struct DraftStream {
   std::vector<ClassRange>
       bytes;  // by (holders, class, begin): what one source can send is adjacent
   int64_t total_bytes = 0;
-  bool local = false;
+  bool local = false;  // needs no network (local_streams.h)
   // By group: those that ranks are in which can send all of its bytes, rising. Else empty.
   std::vector<GroupId> from_groups;
+  // Of a local stream: who hands its bytes to the lander, which does not hold them.
+  Rank source = kNone;
   StreamHalf half = StreamHalf::kWhole;
   // A rank that passes the stream on to the landers: a holder of its domain hands it over
   // (carriers.h). kNone: sources send to a lander.
@@ -60,7 +62,7 @@ struct StreamInputs {
   bool by_group = false;  // streams have holders in the same groups, and landers spare uplinks
 };
 
-// Network streams first, then local ones. Reports no-nic (nobody in a domain can receive).
+// Network streams only. Reports no-nic (nobody in a domain can receive).
 [[nodiscard]] bool BuildStreams(const LogicalTable& table, const StreamInputs& inputs,
                                 Diagnostics* diags, std::vector<DraftStream>* out);
 

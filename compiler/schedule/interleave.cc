@@ -119,4 +119,21 @@ std::vector<ClassRange> SpreadEvenly(const ClassCuts& cuts, const std::vector<Cl
   return result;
 }
 
+std::vector<ClassRange> TakeTurns(const ClassCuts& cuts,
+                                  const std::vector<std::vector<ClassRange>>& lines,
+                                  int64_t run_count) {
+  std::vector<RangeEnds> ends;
+  std::vector<Cursor> at;
+  for (const std::vector<ClassRange>& line : lines) {
+    ends.emplace_back(line);
+    at.emplace_back(cuts, line);
+  }
+  std::vector<ClassRange> result;
+  for (int64_t run = 1; run <= run_count; ++run) {
+    for (size_t i = 0; i < lines.size(); ++i)
+      at[i].GoTo(ends[i].EndOfPart(run, run_count), &result);
+  }
+  return result;
+}
+
 }  // namespace reshard

@@ -31,6 +31,11 @@ std::vector<ClassRange> InterleaveLanes(const ClassCuts& cuts, const std::vector
 std::vector<ClassRange> SpreadEvenly(const ClassCuts& cuts, const std::vector<ClassRange>& bytes,
                                      const std::vector<ClassRange>& others, int64_t run_count);
 
+// Equal parts of all lines in turn, `run_count` of each, but for the permitted cuts.
+std::vector<ClassRange> TakeTurns(const ClassCuts& cuts,
+                                  const std::vector<std::vector<ClassRange>>& lines,
+                                  int64_t run_count);
+
 }  // namespace reshard
 
 #endif  // RESHARD_COMPILER_SCHEDULE_INTERLEAVE_H_

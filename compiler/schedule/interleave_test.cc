@@ -2,6 +2,10 @@
 
 #include <doctest/doctest.h>
 
+#include <tuple>
+#include <utility>
+#include <vector>
+
 #include "compiler/route/testing/job.h"
 
 namespace reshard {
@@ -26,6 +30,24 @@ TEST_CASE("chunks of all lanes take turns") {
   CHECK(total == 256);
   CHECK(order == std::vector<std::pair<ClassId, int64_t>>{
                      {0, 0}, {2, 0}, {0, 32}, {2, 32}, {1, 0}, {3, 0}, {1, 32}, {3, 32}});
+}
+
+TEST_CASE("lines take turns, each in equal parts") {
+  Job job;
+  for (const int64_t bytes : {64, 128}) job.AddClass({0}, {1}, {bytes});
+  const ClassCuts cuts(job.transfers);
+  std::vector<std::tuple<ClassId, int64_t, int64_t>> order;  // class, begin, extent
+  for (const ClassRange& range : TakeTurns(cuts, {{{0, 0, 64}}, {{1, 0, 128}}}, 4)) {
+    order.emplace_back(range.cls, range.begin, range.extent);
+  }
+  CHECK(order == std::vector<std::tuple<ClassId, int64_t, int64_t>>{{0, 0, 16},
+                                                                    {1, 0, 32},
+                                                                    {0, 16, 16},
+                                                                    {1, 32, 32},
+                                                                    {0, 32, 16},
+                                                                    {1, 64, 32},
+                                                                    {0, 48, 16},
+                                                                    {1, 96, 32}});
 }
 
 TEST_CASE("every byte stays, cut only where that is permitted") {

@@ -1,6 +1,8 @@
 #include "compiler/schedule/order.h"
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "compiler/route/round_cost.h"
 #include "compiler/schedule/interleave.h"
@@ -10,6 +12,8 @@ namespace {
 
 // Wide bytes come in so many runs that handing one on takes at most this part of a round.
 constexpr int64_t kWidePart = 4;
+// Pieces of a local stream that needers take in turn: the size of plans.
+constexpr int64_t kMostTurnPieces = 2048;
 
 int64_t BytesOf(const std::vector<ClassRange>& ranges) {
   int64_t bytes = 0;
@@ -28,7 +32,8 @@ StreamOrder::StreamOrder(const TransferSet& transfers, const Topology& topology,
       ports_(ports),
       cuts_(cuts),
       routing_(routing),
-      busy_ps_(busy_ps) {
+      busy_ps_(busy_ps),
+      copies_decide_(FindCopyingDomains()) {
   size_t next_tree = 0;
   for (const RoutedStream& stream : routing.streams) {
     Change& change = changes_of_.emplace_back(ChangeOf(stream));
@@ -40,9 +45,52 @@ StreamOrder::StreamOrder(const TransferSet& transfers, const Topology& topology,
   }
 }
 
+// Where all local copies one after the other take longer than the network does, and than a round
+// costs.
+std::vector<bool> StreamOrder::FindCopyingDomains() const {
+  std::vector<int64_t> local_bytes(topology_.domains.size(), 0);
+  for (const RoutedStream& stream : routing_.streams) {
+    if (stream.local) local_bytes[stream.domains[0]] += BytesOf(stream.bytes);
+  }
+  std::vector<bool> decide;
+  for (DomainId domain = 0; domain < local_bytes.size(); ++domain) {
+    const int64_t rate = topology_.domains[domain].bytes_per_s;
+    const int64_t least_ps = std::max(busy_ps_, topology_.round_ns * 1000);
+    decide.push_back(rate > 0 && PicosecondsFor(local_bytes[domain], rate) > least_ps);
+  }
+  return decide;
+}
+
+// The bytes by who needs them. Each lander begins with another needer: those that follow it.
+std::vector<std::vector<ClassRange>> StreamOrder::TurnsOf(const RoutedStream& stream) const {
+  const Rank lander = stream.trees[0].landers[0];
+  const RankList& ranks = topology_.domains[stream.domains[0]].ranks;
+  const auto place = [&](Rank rank) {
+    return static_cast<size_t>(std::lower_bound(ranks.begin(), ranks.end(), rank) - ranks.begin());
+  };
+  std::map<std::pair<size_t, RankSetId>, std::vector<ClassRange>> lines;
+  std::map<RankSetId, size_t> first_after;  // of needers in the domain
+  for (const ClassRange& range : stream.bytes) {
+    const RankSetId needers = transfers_.classes[range.cls].needers;
+    const auto [found, is_new] = first_after.try_emplace(needers, ranks.size());
+    for (size_t i = 1; is_new && i <= ranks.size() && found->second == ranks.size(); ++i) {
+      const Rank rank = ranks[(place(lander) + i) % ranks.size()];
+      if (Contains(transfers_.rank_sets[needers], rank)) found->second = i;
+    }
+    lines[{found->second, needers}].push_back(range);
+  }
+  std::vector<std::vector<ClassRange>> turns;
+  for (auto& [key, line] : lines) turns.push_back(std::move(line));
+  return turns;
+}
+
 StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
   Change change;
-  if (stream.local) return change;
+  if (stream.local) {
+    if (copies_decide_[stream.domains[0]]) change.turns = TurnsOf(stream);
+    if (change.turns.size() < 2) change.turns.clear();
+    return change;
+  }
   change.lanes = LaneCount(ports_, stream, busy_ps_);
   const Rank lander = stream.trees[0].landers.back();  // the head may be a carrier
   const int64_t copy_rate =
@@ -70,6 +118,12 @@ StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
 
 std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const Change& change,
                                              int64_t rounds) const {
+  if (!change.turns.empty()) {
+    const auto lines = static_cast<int64_t>(change.turns.size());
+    const int64_t most = std::min(rounds, kMostTurnPieces / lines);
+    const int64_t runs = std::min(most, BytesOf(stream.bytes) / lines / kMinSliceBytes);
+    return TakeTurns(cuts_, change.turns, std::max<int64_t>(1, runs));
+  }
   if (const SmallSources& sources = change.small_sources; !sources.small.empty()) {
     const int64_t parts = std::max(rounds, sources.rounds);
     // Neighbours differ in source, as a slice has one message of each.

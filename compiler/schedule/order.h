@@ -1,11 +1,12 @@
 // Order: in which order the bytes of each stream move.
 //
-// As routing left them, what one source can send is adjacent. Three kinds of streams are laid out
-// in another order: those whose sources are slower than their heads (interleave.h), those with many
-// small sources (small_sources.h), and those with "wide" bytes, which so many ranks of a domain
-// need that a lander cannot hand them on as fast as they come in. A round of nothing but wide bytes
-// would keep a whole domain waiting for one lander; spread over all rounds they fit beside the
-// others.
+// As routing left them, what one source can send is adjacent. Four kinds of streams are laid out in
+// another order: those whose sources are slower than their heads (interleave.h), those with many
+// small sources (small_sources.h), those with "wide" bytes, which so many ranks of a domain need
+// that a lander cannot hand them on as fast as they come in, and local ones that copies decide. A
+// round of nothing but wide bytes would keep a whole domain waiting for one lander; spread over all
+// rounds they fit beside the others. Local streams that each began with the bytes for the same
+// needer would all wait for its port: in every slice there is something for every needer.
 #ifndef RESHARD_COMPILER_SCHEDULE_ORDER_H_
 #define RESHARD_COMPILER_SCHEDULE_ORDER_H_
 
@@ -44,9 +45,14 @@ class StreamOrder {
     int64_t wide_copy_ps = 0;   // that the lander's scale-up port takes for all wide bytes
     int64_t wide_bytes = 0;
     SmallSources small_sources;
-    bool any() const { return lanes > 1 || !is_wide.empty() || !small_sources.small.empty(); }
+    std::vector<std::vector<ClassRange>> turns;  // of a local stream, what needers take in turn
+    bool any() const {
+      return lanes > 1 || !is_wide.empty() || !small_sources.small.empty() || !turns.empty();
+    }
   };
+  std::vector<bool> FindCopyingDomains() const;
   Change ChangeOf(const RoutedStream& stream) const;
+  std::vector<std::vector<ClassRange>> TurnsOf(const RoutedStream& stream) const;
   std::vector<ClassRange> Reorder(const RoutedStream& stream, const Change& change,
                                   int64_t rounds) const;
 
@@ -56,7 +62,8 @@ class StreamOrder {
   const ClassCuts& cuts_;
   const Routing& routing_;
   const int64_t busy_ps_;
-  std::vector<Change> changes_of_;  // per stream
+  const std::vector<bool> copies_decide_;  // per domain
+  std::vector<Change> changes_of_;         // per stream
   bool changes_ = false;
 };
 

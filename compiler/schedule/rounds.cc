@@ -309,13 +309,16 @@ uint32_t OpenShop::Run() {
 
 void AssignRounds(const Topology& topology, const Ports& ports, const RoundLimits& limits,
                   std::vector<ScheduledTree>* trees) {
-  const uint32_t rounds = OpenShop(topology, ports, limits, trees).Run();
+  uint64_t rounds = OpenShop(topology, ports, limits, trees).Run();
+  for (const ScheduledTree& tree : *trees) {
+    if (tree.local) rounds = std::max<uint64_t>(rounds, tree.slices.size());
+  }
   // Local copies need no network: spread evenly, they fill no round's slots.
   for (ScheduledTree& tree : *trees) {
     if (!tree.local) continue;
     const uint64_t count = tree.slices.size();
     for (uint64_t i = 0; i < count; ++i) {
-      tree.rounds[i] = static_cast<uint32_t>(count < rounds ? i * rounds / count : i);
+      tree.rounds[i] = static_cast<uint32_t>(i * rounds / count);
     }
   }
 }

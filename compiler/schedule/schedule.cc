@@ -59,7 +59,7 @@ void FillSchedule(const Routing& routing, const std::vector<ScheduledTree>& tree
     PlanStream stream;
     stream.first_piece = static_cast<uint32_t>(out->pieces.size());
     stream.piece_count = static_cast<uint32_t>(routed.bytes.size());
-    stream.local = routed.local;
+    stream.local = IsInsideRank(routed);
     for (const ClassRange& range : routed.bytes) {
       out->pieces.push_back({range.cls, range.begin, range.extent});
       stream.bytes += range.extent;

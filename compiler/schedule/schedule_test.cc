@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <random>
 #include <set>
 #include <string>
@@ -115,6 +116,36 @@ TEST_CASE("where nothing is passed on, ports have their share of work in every r
 
 // As where sources hold rows and destinations need columns of some tensors and rows of others:
 // everybody has a little for each of eight roles, and a few have a lot.
+TEST_CASE("in a domain that copies decide, no needer gets much more in a round than in others") {
+  const int64_t bytes = int64_t{1} << 30;
+  Job job;
+  job.AddDomain(8, kRate);
+  for (Rank a = 0; a < 8; ++a) {
+    for (Rank b = 0; b < 8; ++b) job.AddClass({a}, {b}, {bytes});
+  }
+  const Built built = Build(job, {}, {});
+  CHECK(CheckSchedule(job, {}, built.schedule) == "");
+  std::vector<std::vector<int64_t>> received(8);  // per rank and round
+  for (std::vector<int64_t>& rounds : received) rounds.resize(built.schedule.round_count, 0);
+  for (const PlanInject& inject : built.schedule.injects) {
+    const PlanStream& stream = built.schedule.streams[built.schedule.trees[inject.tree].stream];
+    int64_t begin = 0;
+    for (uint32_t p = stream.first_piece; p < stream.first_piece + stream.piece_count; ++p) {
+      const PlanPiece& piece = built.schedule.pieces[p];
+      const int64_t from = std::max(begin, inject.begin);
+      const int64_t to = std::min(begin + piece.extent, inject.begin + inject.extent);
+      const Rank needer = job.transfers.rank_sets[job.transfers.classes[piece.cls].needers][0];
+      received[needer][inject.round] += std::max<int64_t>(0, to - from);
+      begin += piece.extent;
+    }
+  }
+  for (const std::vector<int64_t>& rounds : received) {
+    for (const int64_t in_round : rounds) {
+      CHECK(in_round < 8 * bytes / built.schedule.round_count * 3 / 2);
+    }
+  }
+}
+
 TEST_CASE("small parts of many sources move beside large ones") {
   Job job;
   constexpr Rank kSources = 512;

@@ -161,8 +161,8 @@ std::vector<ScheduledTree> MakeTrees(const Routing& routing, const Ports& ports)
       tree.stream = s;
       tree.kind = routed.kind;
       tree.members = routed.landers;
-      tree.local = stream.local;
-      tree.carried = !stream.local && ports.SameDomain(routed.sources[0].source, routed.landers[0]);
+      tree.local = IsInsideRank(stream);
+      tree.carried = !tree.local && ports.SameDomain(routed.sources[0].source, routed.landers[0]);
       std::vector<SourceRun> runs;
       for (const SourceRange& source : routed.sources) map.AppendRuns(source, &runs);
       tree.runs = MergedRuns(std::move(runs));

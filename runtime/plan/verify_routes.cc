@@ -84,6 +84,7 @@ class RouteChecker {
   void FindNics();
   void CheckTrees();
   bool Needs(uint32_t stream, uint32_t domain) const;
+  bool HeadIsNear(uint32_t tree);
   void CheckInjects();
   void CheckInject(uint32_t i);
   void CheckHandOver(uint32_t i);
@@ -95,6 +96,7 @@ class RouteChecker {
   const VerifyFacts& facts_;
   VerifyLog& log_;
   std::vector<bool> has_nic_;  // per entry of plan.ranks
+  std::map<uint32_t, bool> head_is_near_;
   std::vector<DomainList> audiences_;
   std::vector<uint32_t> audience_of_stream_;
   const ClassCuts cuts_;
@@ -117,6 +119,16 @@ bool RouteChecker::Needs(uint32_t stream, uint32_t domain) const {
     if (std::binary_search(needing.begin(), needing.end(), domain)) return true;
   }
   return false;
+}
+
+// Does the domain of the head need the stream? Found out once for each tree.
+bool RouteChecker::HeadIsNear(uint32_t tree) {
+  const auto [found, is_new] = head_is_near_.try_emplace(tree, false);
+  if (is_new && log_.Charge(plan_.streams[plan_.trees[tree].stream].piece_count)) {
+    found->second =
+        Needs(plan_.trees[tree].stream, facts_.DomainOfMember(plan_.trees[tree].first_member));
+  }
+  return found->second;
 }
 
 // Bounds have found the members of each single tree in different domains. Several trees of a stream
@@ -216,19 +228,20 @@ void RouteChecker::CheckInject(uint32_t i) {
   }
 }
 
-// A message inside a domain: over its fabric, to a head that passes it on. What stays in a domain
-// is a local stream.
+// A message inside a domain: over its fabric, to a head that passes it on, to other domains or to
+// needers of its own.
 void RouteChecker::CheckHandOver(uint32_t i) {
   const PlanInject& inject = plan_.injects[i];
   const PlanTree& tree = plan_.trees[inject.tree];
   const uint32_t domain = facts_.DomainOfMember(tree.first_member);
-  if (tree.member_count > 1 && plan_.domains[domain].bytes_per_s > 0) return;
+  const bool has_fabric = plan_.domains[domain].bytes_per_s > 0;
+  if (has_fabric && (tree.member_count > 1 || HeadIsNear(inject.tree))) return;
   log_.Add(VerifyRule::kLocality,
            "rank " + std::to_string(inject.source) + ", round " + std::to_string(inject.round),
            Item("inject", i) + " goes to rank " +
                std::to_string(plan_.tree_members[tree.first_member]) +
                " of its own domain, which " +
-               (tree.member_count > 1 ? "has no scale-up fabric" : "passes it on to nobody"));
+               (has_fabric ? "passes it on to nobody" : "has no scale-up fabric"));
 }
 
 void RouteChecker::CheckDelivery() {

@@ -190,6 +190,20 @@ Job CarriedJob(const std::vector<uint32_t>& needers, const std::string& nic_of_h
   return job;
 }
 
+// One rank of a domain holds what its others need. The scale-up fabric is so slow that it pays to
+// send each byte once.
+Job HandedJob(const std::vector<uint32_t>& needers) {
+  Job job = MakeMeshJob({"handed",
+                         {256, 1024},
+                         2,
+                         {{1}, {"R"}, {0}},
+                         {{static_cast<int64_t>(needers.size())}, {"R"}, needers}},
+                        8);
+  job.topo = DomainTopology({std::vector<std::string>(8, "0.01")}, "0.1");
+  job.slice_bytes = 16384;
+  return job;
+}
+
 // Rank 4 alone needs something of its domain, and has a slow NIC or none; ranks 8 to 11 need it,
 // too.
 Job LandedJob(const std::string& nic_of_needer) {
@@ -248,6 +262,11 @@ std::vector<ConformanceCase> CarriedCases() {
       {"in place", [] { return CarriedJob(RanksFrom(0, 16), "0.01"); }}};
 }
 
+std::vector<ConformanceCase> HandedCases() {
+  return {{"to those without", [] { return HandedJob(RanksFrom(1, 7)); }},
+          {"in place", [] { return HandedJob(RanksFrom(0, 8)); }}};
+}
+
 std::vector<ConformanceGroup> ConformanceSuite() {
   std::vector<ConformanceGroup> suite;
   suite.push_back(MeshGroup("toy", {{"rows to columns",
@@ -267,6 +286,7 @@ std::vector<ConformanceGroup> ConformanceSuite() {
   }
   suite.push_back(std::move(rounds));
   suite.push_back({"carried", CarriedCases()});
+  suite.push_back({"handed", HandedCases()});
   suite.push_back({"relayed", RelayedCases()});
   suite.push_back({"landed", LandedCases()});
   suite.push_back({"models", {{"Qwen3-235B", SmallQwen3}, {"DeepSeek-V3", SmallDeepSeek}}});

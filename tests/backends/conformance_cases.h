@@ -27,8 +27,9 @@ struct ConformanceGroup {
 
 // Of the suite: ranks pass on what they neither hold nor need; ranks 1 to 3 what rank 0 hands to
 // them in their domain, rank 10 what comes over the network; ranks 5 to 7 land what rank 4 copies
-// from them.
+// from them. Handed: rank 0 hands a part to each of ranks 1 to 7, which copy from each other.
 std::vector<ConformanceCase> CarriedCases();
+std::vector<ConformanceCase> HandedCases();
 std::vector<ConformanceCase> RelayedCases();
 std::vector<ConformanceCase> LandedCases();
 

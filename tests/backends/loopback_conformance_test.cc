@@ -1,5 +1,6 @@
 // The suite on loopback: every rank is a thread.
 #include <algorithm>
+#include <numeric>
 
 #include "doctest/doctest.h"
 #include "runtime/exec/loopback/loopback_backend.h"
@@ -47,6 +48,26 @@ TEST_CASE("what is called carried is") {
     const std::vector<bool> carries = Carriers(loaded.plan);
     for (uint32_t rank = 0; rank < kConformanceRanks; ++rank) {
       CHECK(carries[rank] == (rank > 0 && rank < 4));
+    }
+  }
+}
+
+TEST_CASE("what is called handed is") {
+  for (const ConformanceCase& one : HandedCases()) {
+    CAPTURE(one.name);
+    LoadedPlan loaded;
+    REQUIRE(CompileJob(one.make(), &loaded) == "");
+    std::vector<int64_t> handed(8, 0);
+    for (const PlanInject& inject : loaded.plan.injects) {
+      const uint32_t head = loaded.plan.tree_members[loaded.plan.trees[inject.tree].first_member];
+      CHECK(inject.source == 0);
+      handed[head] += inject.extent;
+    }
+    // Each byte once, in seven parts of about 75 KB, or what slices of them can be.
+    CHECK(std::accumulate(handed.begin(), handed.end(), int64_t{0}) == 512 * 1024);
+    for (uint32_t rank = 1; rank < 8; ++rank) {
+      CHECK(handed[rank] > 0);
+      CHECK(handed[rank] < 160 * 1024);
     }
   }
 }

@@ -183,10 +183,8 @@ void AddRouteMutations(std::vector<PlanMutation>* out) {
       [](Plan* p) { p->tree_members[0] = 1; });
   add("a local stream that a relay gets", VerifyRule::kLocality, ReplicatedPlan(),
       [](Plan* p) { p->streams[0].local = true; });
-  add("the network inside a domain", VerifyRule::kLocality, ColocatedPlan(), [](Plan* p) {
-    p->streams[1].local = false;
-    p->tree_members[1] = 0;
-  });
+  add("a hand-over to a domain that needs nothing of it", VerifyRule::kLocality, ToyPlan(),
+      [](Plan* p) { p->tree_members[0] = 1; });
   add("a hand-over without a scale-up fabric", VerifyRule::kLocality, CarriedPlan(),
       [](Plan* p) { p->domains[0].bytes_per_s = 0; });
   add("a carrier without a NIC", VerifyRule::kNoNic, CarriedPlan(),

@@ -233,6 +233,21 @@ def random_fabric_job(seed):
                fabric=rng.choice([None, None, 1, 3]))
 
 
+def random_domain_job(seed):
+    """Up to five ranks of one domain; what holders of a tensor need of it themselves, they have."""
+    rng = random.Random(3000 + seed)
+    count = rng.randint(2, 5)
+    tensors = []
+    for _ in range(rng.randint(1, 4)):
+        holders = rng.sample(range(count), rng.randint(1, min(3, count - 1)))
+        others = [rank for rank in range(count) if rank not in holders]
+        needers = rng.sample(others, rng.randint(1, len(others)))
+        if rng.random() < 0.3:
+            needers += rng.sample(holders, rng.randint(1, len(holders)))
+        tensors.append((rng.randint(5, 30) * 10**8, holders, needers))
+    return Job([[1] * count], tensors, scaleup=rng.choice([1, 2]))
+
+
 def random_landing_job(seed):
     """Fast sources; domains with NICs of different rates, which some ranks lack and others do not need."""
     rng = random.Random(2000 + seed)
@@ -404,6 +419,35 @@ class BoundLpTest(unittest.TestCase):
     def test_holders_of_another_group_help(self):
         # The holder of the needers' group has a slow NIC.
         self.reaches(Job([[2], [4], [4]], [(10**8, [0, 1], [2])], groups=([0, 1, 0], [3, 2])), True)
+
+    def takes(self, seconds, factor, job):
+        """The compiled plan takes at most this much longer."""
+        _, simulated = job.compiled()
+        self.assertGreater(simulated, seconds * (1 - 1e-6))
+        self.assertLess(simulated, seconds * factor)
+
+    def test_one_rank_holds_what_seven_others_of_its_domain_need(self):
+        self.takes(16, 1.05, Job([[1] * 8], [(16 * 10**9, [0], list(range(1, 8)))], scaleup=1))
+
+    def test_two_ranks_hold_what_six_others_of_their_domain_need(self):
+        tensors = [(8 * 10**9, [rank], list(range(2, 8))) for rank in range(2)]
+        self.takes(16, 1.05, Job([[1] * 8], tensors, scaleup=1))
+
+    def test_all_ranks_of_a_domain_need_parts_of_what_each_holds(self):
+        tensors = [(10**9, [a], [b]) for a in range(8) for b in range(8)]
+        self.takes(7, 1.05, Job([[1] * 8], tensors, scaleup=1))
+
+    def test_random_domains_copy_inside(self):
+        worst = (0, None)
+        for seed in range(40):
+            job = random_domain_job(seed)
+            with self.subTest(seed=seed):
+                _, simulated = job.compiled()
+                best = shortest_time(job, True)
+                self.assertGreater(simulated, best * (1 - 1e-6))
+                self.assertLess(simulated, best * 1.3)
+                worst = max(worst, (simulated / best, seed))
+        print("inside a domain, simulated / best: at most %.3f, with seed %d" % worst)
 
     def reaches_bound(self, job, factor):
         """The compiled plan takes at most this much longer than the bound."""

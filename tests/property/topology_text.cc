@@ -65,7 +65,8 @@ std::string EvenTopology(const std::vector<uint32_t>& ranks, uint32_t gpus_per_n
   return TopologyOf(nodes, R"({"name":"ib","kind":"flat","lat":5})");
 }
 
-std::string DomainTopology(const std::vector<std::vector<std::string>>& nics_of_domains) {
+std::string DomainTopology(const std::vector<std::vector<std::string>>& nics_of_domains,
+                           const std::string& scaleup) {
   std::vector<std::string> types, nodes, scaleups, ranks;
   for (const std::vector<std::string>& nics : nics_of_domains) {
     std::string hosts;
@@ -79,7 +80,7 @@ std::string DomainTopology(const std::vector<std::vector<std::string>>& nics_of_
       hosts += (hosts.empty() ? "node" : ",node") + id;
     }
     scaleups.push_back(R"({"name":"domain)" + std::to_string(scaleups.size()) + R"(","nodes":")" +
-                       hosts + R"(","bw":300})");
+                       hosts + R"(","bw":)" + scaleup + "}");
   }
   return R"({"format":"reshard-topo","version":1,"node_types":{)" + Joined(types) +
          R"(},"nodes":[)" + Joined(nodes) + R"(],"scaleup":[)" + Joined(scaleups) +

@@ -48,6 +48,18 @@ struct Checker {
     return schedule.tree_members[tree.first_member + position];
   }
 
+  // By a rank in the domain of the head.
+  bool NeededNear(const PlanTree& tree) const {
+    const PlanStream& stream = StreamOf(tree);
+    for (uint32_t i = 0; i < stream.piece_count; ++i) {
+      const uint32_t cls = schedule.pieces[stream.first_piece + i].cls;
+      for (const Rank rank : job.transfers.rank_sets[job.transfers.classes[cls].needers]) {
+        if (DomainOf(rank) == DomainOf(Member(tree, 0))) return true;
+      }
+    }
+    return false;
+  }
+
   // Of position p > 0.
   static uint32_t Parent(const PlanTree& tree, uint32_t p) {
     switch (tree.kind) {
@@ -161,7 +173,8 @@ struct Checker {
       std::set<DomainId> domains;
       for (uint32_t p = 0; p < tree.member_count; ++p) {
         domains.insert(DomainOf(Member(tree, p)));
-        Require(StreamOf(tree).local || HasNic(Member(tree, p)), "a rank without a NIC lands");
+        Require(StreamOf(tree).local || tree.member_count == 1 || HasNic(Member(tree, p)),
+                "a rank without a NIC lands");
       }
       Require(tree.member_count > 0 && domains.size() == tree.member_count, "tree-shape");
       Require(!StreamOf(tree).local || tree.member_count == 1, "locality: members");
@@ -193,7 +206,9 @@ struct Checker {
       CheckStreamRange(StreamOf(tree), inject.begin, inject.begin + inject.extent, inject.source);
       Require((inject.source == Member(tree, 0)) == StreamOf(tree).local, "locality: source");
       const bool same_domain = DomainOf(inject.source) == DomainOf(Member(tree, 0));
-      Require(!same_domain || StreamOf(tree).local || tree.member_count > 1, "locality: hand-over");
+      Require(same_domain || HasNic(Member(tree, 0)), "a rank without a NIC receives");
+      Require(!same_domain || StreamOf(tree).local || tree.member_count > 1 || NeededNear(tree),
+              "locality: hand-over");
       Require(same_domain || HasNic(inject.source), "a source without a NIC");
     }
     for (size_t t = 0; t < covered.size(); ++t) {
