@@ -158,7 +158,7 @@ int64_t BoundNs(const Routing& routing) {
 }
 
 Candidate Describe(const CandidateInputs& in, CandidateKind kind, const Routing& routing,
-                   const Schedule& schedule) {
+                   const Schedule& schedule, bool alone) {
   Candidate candidate;
   candidate.kind = kind;
   std::vector<uint32_t> trees_of_stream(schedule.streams.size(), 0);
@@ -167,7 +167,7 @@ Candidate Describe(const CandidateInputs& in, CandidateKind kind, const Routing&
     candidate.heads = std::max(candidate.heads, ++trees_of_stream[tree.stream]);
     candidate.depth = std::max(candidate.depth, TreeDepth(tree.kind, tree.member_count - 1) + 1);
   }
-  const Judgement judgement = JudgeSchedule(*in.transfers, *in.topology, schedule);
+  const Judgement judgement = JudgeSchedule(*in.transfers, *in.topology, schedule, alone);
   candidate.rounds = schedule.round_count;
   candidate.peers = MostPeers(routing);
   candidate.predicted_ns = judgement.predicted_ns;
@@ -194,9 +194,9 @@ class CandidateSearch {
         std::any_of(schedule_.trees.begin(), schedule_.trees.end(),
                     [](const PlanTree& tree) { return tree.kind != PlanTreeKind::kChain; });
     const CandidateKind first = binary ? CandidateKind::kTwoTrees : CandidateKind::kChains;
-    tried_.push_back(Describe(in_, first, routing_, schedule_));
-    work_ = WorkOf(schedule_);
     most_heads_ = MostHeads();
+    tried_.push_back(Describe(in_, first, routing_, schedule_, most_heads_ == 0));
+    work_ = WorkOf(schedule_);
     if (in_.max_peers > 0) {
       if (!in_.settled) TryForPeers();
       tried_[best_].kept = IsAllowed(best());
@@ -301,11 +301,14 @@ class CandidateSearch {
     return in_.max_peers == 0 || candidate.peers <= in_.max_peers;
   }
 
-  // Chains have the fewest peers in a tree, fewer heads have fewer sources each. Which numbers are
-  // tried does not depend on the limit.
+  // Chains have the fewest peers in a tree, fewer heads have fewer sources each; then all other
+  // kinds, within the budget. What is tried does not depend on the limit.
   void TryForPeers() {
     if (most_heads_ == 0) return;
-    if (tried_[0].kind != CandidateKind::kChains) JudgeChains(0);
+    const std::vector<Attempt> others = OthersForPeers();
+    RouteOptions options;
+    options.strategy = Strategy::kChains;
+    if (tried_[0].kind != CandidateKind::kChains) TryAttempt({CandidateKind::kChains, options});
     const bool has_chains = tried_.back().kind == CandidateKind::kChains;
     const uint32_t first_heads = tried_.back().heads;
     std::vector<uint32_t> heads = {1, first_heads / 2, 2 * first_heads, most_heads_};
@@ -313,28 +316,82 @@ class CandidateSearch {
     heads.erase(std::unique(heads.begin(), heads.end()), heads.end());
     for (const uint32_t count : heads) {
       const bool is_made = has_chains && count == first_heads;
-      if (count > 0 && count <= most_heads_ && !is_made) JudgeChains(count);
+      options.heads = count;
+      if (count > 0 && count <= most_heads_ && !is_made) {
+        TryAttempt({CandidateKind::kChains, options});
+      }
+    }
+    work_ = 0;
+    for (const Attempt& attempt : others) {
+      if (work_ <= kMostWork) TryAttempt(attempt);
     }
   }
 
-  void JudgeChains(uint32_t heads) {
+  struct Attempt {
+    CandidateKind kind = CandidateKind::kChains;
     RouteOptions options;
-    options.strategy = Strategy::kChains;
-    options.heads = heads;
-    Routing routing;
-    if (Route(options, &routing)) Judge(CandidateKind::kChains, in_.options, std::move(routing));
+  };
+
+  // Those that may make sense for the first routing.
+  std::vector<Attempt> OthersForPeers() const {
+    const bool uplinks = Ports(*in_.topology).uplinks_limit();
+    const bool hubs = most_heads_ >= 2 && most_heads_ <= kMostHubs;
+    const bool has_two_trees = tried_[0].kind == CandidateKind::kTwoTrees;
+    std::vector<Attempt> attempts;
+    RouteOptions options;
+    const auto add = [&](CandidateKind kind, Strategy strategy, uint32_t heads) {
+      attempts.push_back({kind, options});
+      attempts.back().options.strategy = strategy;
+      attempts.back().options.heads = heads;
+    };
+    if (HasSlowLanders()) {
+      options.slow_apart = true;
+      add(CandidateKind::kSlowApart, Strategy::kChains, 0);
+      options.slow_apart = false;
+    }
+    if (uplinks) {
+      options.by_group = true;
+      add(CandidateKind::kByGroup, Strategy::kChains, 0);
+    }
+    for (const bool pool : {false, true}) {
+      options.pool = pool;
+      const CandidateKind trees = pool ? CandidateKind::kPooled : CandidateKind::kTwoTrees;
+      for (const uint32_t heads : {0U, 1U}) {
+        if (pool) add(CandidateKind::kPooled, Strategy::kChains, heads);
+      }
+      if (most_heads_ >= 3 && (pool || !has_two_trees)) add(trees, Strategy::kTwoTrees, 0);
+      if (hubs) add(CandidateKind::kHubs, Strategy::kHubs, 0);
+      options.idle_relays = true;
+      if (hubs) add(CandidateKind::kRelays, Strategy::kHubs, 0);
+      options.idle_relays = false;
+      if (DirectRanges() <= kMostDirect) add(CandidateKind::kDirect, Strategy::kAuto, most_heads_);
+    }
+    return attempts;
   }
 
-  // For jobs that take little longer than their rounds cost.
-  void TryDirect() {
+  void TryAttempt(const Attempt& attempt) {
+    Routing routing;
+    if (!Route(attempt.options, &routing)) return;
+    if (attempt.options.pool && !HasCarriers(*in_.topology, routing)) return;
+    if (attempt.kind == CandidateKind::kDirect) routing = MergeDirect(*in_.topology, routing);
+    Judge(attempt.kind, in_.options, std::move(routing));
+  }
+
+  // What is sent to one lander of what one source holds, about.
+  int64_t DirectRanges() const {
     int64_t ranges = 0;
     for (const RoutedStream& stream : routing_.streams) {
       if (stream.local) continue;
       ranges += static_cast<int64_t>(stream.domains.size() * stream.bytes.size());
     }
+    return ranges;
+  }
+
+  // For jobs that take little longer than their rounds cost.
+  void TryDirect() {
     const int64_t rounds_ns = int64_t{best().rounds} * in_.topology->round_ns;
     if (best().rounds <= 1 || rounds_ns < best().predicted_ns / kRoundsDecide ||
-        ranges > kMostDirect || IsDone()) {
+        DirectRanges() > kMostDirect || IsDone()) {
       return;
     }
     RouteOptions options = Options();
@@ -460,11 +517,11 @@ class CandidateSearch {
 
   // A tree has a slice in each round, and one more wherever its bytes change their source.
   int64_t EstimatedInjects(CandidateKind kind, const Routing& routing) const {
-    int64_t rounds = in_.max_peers > 0 ? tried_[0].rounds : best().rounds;
-    if (kind == CandidateKind::kPooled && best().busiest_port_ns > 0) {
+    const Candidate& made = in_.max_peers > 0 ? tried_[0] : best();
+    int64_t rounds = made.rounds;
+    if (kind == CandidateKind::kPooled && made.busiest_port_ns > 0) {
       // Less time, in rounds of about the same size.
-      rounds =
-          Portion(BusiestPortNs(*in_.topology, routing, false), rounds, best().busiest_port_ns);
+      rounds = Portion(BusiestPortNs(*in_.topology, routing, false), rounds, made.busiest_port_ns);
     }
     int64_t injects = 0;
     for (const RoutedStream& stream : routing.streams) {
@@ -494,7 +551,7 @@ class CandidateSearch {
       return false;
     }
     work_ += WorkOf(schedule);
-    tried_.push_back(Describe(in_, kind, routing, schedule));
+    tried_.push_back(Describe(in_, kind, routing, schedule, false));
     if (!IsAllowed(tried_.back())) return false;
     const int64_t best_ns = best().simulated_ns;
     if (IsAllowed(best()) && tried_.back().simulated_ns > best_ns - best_ns / kWorthReplacing) {

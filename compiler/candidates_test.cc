@@ -288,6 +288,35 @@ TEST_CASE("a limit of peers is kept, and the smallest feasible one is exact") {
   CHECK(named(static_cast<uint32_t>(2 * smallest)) == 0);
 }
 
+TEST_CASE("a limit of peers leaves the fastest of all kinds that keep it") {
+  Job job;
+  for (int i = 0; i < 3; ++i) job.AddDomain(4, 1'000'000'000);
+  job.AddClass({0}, testing::Strided(4, 8, 1), {1'000'000'000});
+  job.AddClass({1}, {4}, {1'000'000'000});
+  for (uint32_t limit = 4; limit <= 6; ++limit) {
+    Diagnostics diags;
+    Routing routing;
+    Schedule schedule;
+    CandidateInputs inputs{&job.table, &job.transfers, &job.topology, ScheduleOptions{}};
+    inputs.max_peers = limit;
+    REQUIRE(BuildRouting(job.table, job.transfers, job.topology, {}, &diags, &routing));
+    REQUIRE(BuildSchedule(job.transfers, job.topology, routing, {}, &diags, &schedule));
+    const std::vector<Candidate> tried = KeepBestCandidate(inputs, &routing, &schedule);
+    CAPTURE(limit);
+    const auto kept = std::find_if(tried.begin(), tried.end(),
+                                   [](const Candidate& candidate) { return candidate.kept; });
+    REQUIRE(kept != tried.end());
+    CHECK(kept->peers <= limit);
+    for (const Candidate& candidate : tried) {
+      const int64_t worth = candidate.simulated_ns / 400;
+      CHECK((candidate.peers > limit || kept->simulated_ns <= candidate.simulated_ns + worth));
+    }
+    // The fastest plan of all has seven.
+    CHECK((kept->kind == CandidateKind::kPooled) == (limit == 6));
+    CHECK(testing::CheckSchedule(job, {}, schedule) == "");
+  }
+}
+
 TEST_CASE("jobs that send nothing have one candidate") {
   Job job;
   job.AddDomain(2, 50'000'000'000);

@@ -51,7 +51,7 @@ int64_t TransferCount(const TransferSet& transfers, const Schedule& schedule) {
 }  // namespace
 
 Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
-                        const Schedule& schedule) {
+                        const Schedule& schedule, bool alone) {
   const std::vector<int64_t> busiest_ps = BusiestPorts(topology, schedule);
   const uint32_t rounds = schedule.round_count;
   Judgement judgement;
@@ -74,6 +74,10 @@ Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
   if (judgement.whole) {
     const SimResult result = Simulate(plan, options);
     if (result.failure.empty()) judgement.simulated_ns = result.total_ns;
+    return judgement;
+  }
+  if (alone) {
+    judgement.simulated_ns = judgement.predicted_ns;
     return judgement;
   }
   int64_t predicted_ns = 0, simulated_ns = 0;

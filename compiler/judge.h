@@ -19,8 +19,10 @@ struct Judgement {
   bool whole = true;
 };
 
+// `alone`: there is no other schedule to choose. The prediction stands where it is too large to be
+// simulated as a whole.
 Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
-                        const Schedule& schedule);
+                        const Schedule& schedule, bool alone = false);
 
 }  // namespace reshard
 

@@ -291,6 +291,7 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       traffic.packed_bytes[site] += run.extent;
       traffic.landers_send = traffic.landers_send || traffic.landed_bytes[site] > 0;
       if (!tree.carried) continue;
+      if (tree.members.size() == 1) continue;
       hands_over[site] = true;
       traffic.carried_bytes[ports.site(tree.members[0])] += run.extent;
     }

@@ -28,8 +28,8 @@ struct Traffic {
   // Of a rank, at most: the bytes that it packs, times kPackSlots, and those that it lands, times
   // kRecvSlots. In equal rounds its staging is this over their number.
   int64_t slot_bytes = 0;
-  // The same of a rank that hands over inside its domain, and what it lands once more: it sends to
-  // several ranks in a round.
+  // The same of a rank that hands over to carriers, and what it lands once more: it sends to several
+  // ranks in a round.
   int64_t handing_slot_bytes = 0;
   // Per site, what is handed to it to pass on. A source has one message for it in a round, so that
   // its trees take turns.
