@@ -45,8 +45,8 @@ StreamOrder::StreamOrder(const TransferSet& transfers, const Topology& topology,
   }
 }
 
-// Where all local copies one after the other take longer than the network does, and than a round
-// costs.
+// Where all local bytes one after the other through one port take longer than the network does, and
+// than a round costs.
 std::vector<bool> StreamOrder::FindCopyingDomains() const {
   std::vector<int64_t> local_bytes(topology_.domains.size(), 0);
   for (const RoutedStream& stream : routing_.streams) {
