@@ -10,6 +10,7 @@
 #include "compiler/route/hubs.h"
 #include "compiler/route/merge_direct.h"
 #include "compiler/route/ports.h"
+#include "compiler/route/span_groups.h"
 #include "compiler/route/witnesses.h"
 #include "compiler/schedule/slots.h"
 #include "runtime/plan/program.h"
@@ -105,15 +106,6 @@ bool HasCarriers(const Topology& topology, const Routing& routing) {
     }
   }
   return false;
-}
-
-bool DomainsSpanGroups(const Topology& topology) {
-  return std::any_of(topology.domains.begin(), topology.domains.end(), [&](const Domain& domain) {
-    if (domain.ranks.empty()) return false;  // of hosts without ranks
-    const GroupId first = topology.Site(domain.ranks[0])->group;
-    return std::any_of(domain.ranks.begin(), domain.ranks.end(),
-                       [&](Rank rank) { return topology.Site(rank)->group != first; });
-  });
 }
 
 // The largest whole number whose square is at most `square`.
@@ -212,9 +204,9 @@ class CandidateSearch {
       TryDirect();
       if (chains) TrySlowApart();
       if (chains) TryHeads();
-      TryHubs(CandidateKind::kHubs, pool_);
-      if (pool_ && !IsWithin(kNear)) TryHubs(CandidateKind::kHubs, false);
-      TryHubs(CandidateKind::kRelays, pool_);
+      TryHubs(CandidateKind::kHubs, Options());
+      TryOtherHubs();
+      TryHubs(CandidateKind::kRelays, Options());
       if (!binary) TryTwoTrees();
       TrySmallSlices();
       TryMerged();
@@ -456,7 +448,7 @@ class CandidateSearch {
 
   // Stars fill in two rounds, and everybody sends what it receives. Relays help where senders are
   // busier than the bound asks for, and others have less to do.
-  void TryHubs(CandidateKind kind, bool pool) {
+  void TryHubs(CandidateKind kind, RouteOptions options) {
     if (IsDone() || best().kind == CandidateKind::kDirect) return;
     if (most_heads_ < 2 || most_heads_ > kMostHubs) return;
     const int64_t busiest_ns = BusiestPortNs(*in_.topology, routing_, true);
@@ -465,15 +457,27 @@ class CandidateSearch {
                           (int64_t{best().depth} - 2) * kWorthFilling >= int64_t{best().rounds};
     const bool may_win = !relays && (can_fill || !IsWithin(kNear));
     if (busiest_ns <= NeededNs() && !may_win) return;
-    RouteOptions options = Options();
     options.strategy = Strategy::kHubs;
-    options.pool = pool;
     options.idle_relays = relays;
     Routing routing;
     if (!Route(options, &routing)) return;
     const int64_t new_ns = BusiestPortNs(*in_.topology, routing, true);
     if (relays && new_ns >= busiest_ns - busiest_ns / kWorthReplacing) return;
     Judge(kind, in_.options, std::move(routing));
+  }
+
+  // What is better for chains may not be so for stars.
+  void TryOtherHubs() {
+    RouteOptions options = Options();
+    if (pool_ && !IsWithin(kNear)) {
+      options.pool = false;
+      TryHubs(CandidateKind::kHubs, options);
+    }
+    if (!IsWithin(kNear) && Ports(*in_.topology).uplinks_limit()) {
+      options = Options();
+      options.by_group = !by_group_;
+      TryHubs(CandidateKind::kHubs, options);
+    }
   }
 
   // Far from the bound, with chains of whatever number.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/route/deal.h"
+#include "compiler/route/overlay.h"
 #include "compiler/route/trees.h"
 #include "compiler/route/water_fill.h"
 
@@ -17,29 +18,24 @@ constexpr size_t kMostRelays = 32;
 // A stream is dealt twice: first it does not know what the others will do.
 constexpr int kPasses = 2;
 
-// A stream, and how many of its bytes go to each hub.
+// A stream, or by group its way to the landers of one group, and how many of its bytes go to each
+// hub.
 struct Broadcast {
   uint32_t stream = 0;
+  std::vector<Rank> landers;
   std::vector<Rank> hubs;  // the landers, then ranks that need nothing of it
   std::vector<int64_t> bytes;
 };
 
 class HubDealer {
  public:
-  HubDealer(const StreamInputs& in, bool idle_relays, std::vector<DraftStream>* streams)
-      : in_(in),
-        idle_relays_(idle_relays),
-        streams_(*streams),
-        sent_(*in.ports),
-        received_(*in.ports) {}
+  HubDealer(const StreamInputs& in, const HubOptions& options, std::vector<DraftStream>* streams)
+      : in_(in), options_(options), streams_(*streams), sent_(*in.ports), received_(*in.ports) {}
 
   void Run() {
+    FindBroadcasts();
     ChargeSources();
-    for (uint32_t s = 0; s < streams_.size(); ++s) {
-      const size_t landers = streams_[s].landers.size();
-      if (streams_[s].local || landers < 2 || landers > kMostHubs) continue;
-      broadcasts_.push_back({s, HubsOf(streams_[s]), {}});
-    }
+    for (Broadcast& broadcast : broadcasts_) broadcast.hubs = HubsOf(broadcast);
     for (int pass = 0; pass < kPasses; ++pass) {
       for (Broadcast& broadcast : broadcasts_) Spread(&broadcast);
     }
@@ -47,50 +43,80 @@ class HubDealer {
   }
 
  private:
+  void FindBroadcasts();
+  std::vector<RankList> LandersByGroup(const DraftStream& stream) const;
   void ChargeSources();
-  std::vector<Rank> HubsOf(const DraftStream& stream);
+  std::vector<Rank> HubsOf(const Broadcast& broadcast);
   bool Concerns(const DraftStream& stream, DomainId domain) const;
   int64_t Copies(const Broadcast& broadcast, size_t hub) const {
-    const auto landers = static_cast<int64_t>(streams_[broadcast.stream].landers.size());
+    const auto landers = static_cast<int64_t>(broadcast.landers.size());
     return static_cast<size_t>(landers) > hub ? landers - 1 : landers;
   }
   void Charge(const Broadcast& broadcast, size_t hub, int64_t bytes);
   int64_t LevelAfter(const Broadcast& broadcast, size_t hub, int64_t more) const;
   void Spread(Broadcast* broadcast);
   void Split();
-  std::vector<DraftStream> PartsOf(const Broadcast& broadcast) const;
+  std::vector<DraftStream> PartsOf(const std::vector<const Broadcast*>& broadcasts) const;
 
   const StreamInputs& in_;
-  const bool idle_relays_;
+  const HubOptions options_;
   std::vector<DraftStream>& streams_;
   PortBytes sent_, received_;
   std::vector<Broadcast> broadcasts_;
 };
 
-// What holders and carriers send once for each stream, and what landers receive.
+// A carrier that lands the bytes itself gets them once, for one tree.
+std::vector<RankList> HubDealer::LandersByGroup(const DraftStream& stream) const {
+  if (!options_.by_group || stream.carrier_lands) return {stream.landers};
+  std::map<GroupId, RankList> by_group;
+  for (const Rank lander : stream.landers) {
+    by_group[in_.ports->group_of_rank(lander)].push_back(lander);
+  }
+  std::vector<RankList> landers;
+  for (auto& [group, ranks] : by_group) landers.push_back(std::move(ranks));
+  return landers;
+}
+
+void HubDealer::FindBroadcasts() {
+  for (uint32_t s = 0; s < streams_.size(); ++s) {
+    if (streams_[s].local || streams_[s].landers.size() < 2) continue;
+    std::vector<RankList> landers = LandersByGroup(streams_[s]);
+    const auto too_many = [](const RankList& ranks) { return ranks.size() > kMostHubs; };
+    if (std::any_of(landers.begin(), landers.end(), too_many)) continue;
+    for (RankList& ranks : landers) broadcasts_.push_back({s, std::move(ranks), {}, {}});
+  }
+}
+
+// What holders and carriers send once for each stream, or group, and what landers receive.
 void HubDealer::ChargeSources() {
-  std::map<RankSetId, size_t> ids;
+  std::map<std::pair<RankSetId, std::vector<GroupId>>, size_t> ids;
   std::vector<Flow> flows;
+  const auto add = [&](const HolderRun& run, const std::vector<GroupId>& to_groups) {
+    const auto [entry, is_new] = ids.try_emplace({run.holders, to_groups}, flows.size());
+    if (is_new) {
+      std::vector<OutletId>& outlets = flows.emplace_back().outlets;
+      flows.back().to_groups = to_groups;
+      for (const Rank rank : (*in_.facts)[run.holders].networked) {
+        outlets.push_back(in_.ports->outlet_of_rank(rank));
+      }
+      std::sort(outlets.begin(), outlets.end());
+      outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
+    }
+    flows[entry->second].bytes += run.bytes;
+  };
   for (const DraftStream& stream : streams_) {
     if (stream.local) continue;
     for (const Rank lander : stream.landers) {
       received_.Add(in_.ports->outlet_of_rank(lander), stream.total_bytes);
     }
-    if (stream.carrier != kNone) {
-      sent_.Add(in_.ports->outlet_of_rank(stream.carrier), stream.total_bytes);
-      continue;
-    }
-    for (const HolderRun& run : HolderRuns(*in_.transfers, stream)) {
-      const auto [entry, is_new] = ids.try_emplace(run.holders, flows.size());
-      if (is_new) {
-        std::vector<OutletId>& outlets = flows.emplace_back().outlets;
-        for (const Rank rank : (*in_.facts)[run.holders].networked) {
-          outlets.push_back(in_.ports->outlet_of_rank(rank));
-        }
-        std::sort(outlets.begin(), outlets.end());
-        outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
+    for (const RankList& landers : LandersByGroup(stream)) {
+      if (stream.carrier != kNone) {
+        sent_.Add(in_.ports->outlet_of_rank(stream.carrier), stream.total_bytes);
+        continue;
       }
-      flows[entry->second].bytes += run.bytes;
+      std::vector<GroupId> to_groups;
+      if (options_.by_group) to_groups = {in_.ports->group_of_rank(landers[0])};
+      for (const HolderRun& run : HolderRuns(*in_.transfers, stream)) add(run, to_groups);
     }
   }
   WaterFill(*in_.ports, &flows, &sent_);
@@ -111,10 +137,13 @@ bool HubDealer::Concerns(const DraftStream& stream, DomainId domain) const {
   return false;
 }
 
-// Relays: of each other domain a rank for each NIC, the least busy first.
-std::vector<Rank> HubDealer::HubsOf(const DraftStream& stream) {
-  std::vector<Rank> hubs = stream.landers;
-  if (!idle_relays_) return hubs;
+// Relays: of each other domain a rank for each NIC, the least busy first; by group those of the
+// landers' group.
+std::vector<Rank> HubDealer::HubsOf(const Broadcast& broadcast) {
+  const DraftStream& stream = streams_[broadcast.stream];
+  std::vector<Rank> hubs = broadcast.landers;
+  if (!options_.idle_relays) return hubs;
+  const GroupId own = in_.ports->group_of_rank(broadcast.landers[0]);
   std::vector<std::pair<int64_t, Rank>> relays;
   for (DomainId domain = 0; domain < in_.topology->domains.size(); ++domain) {
     if (Concerns(stream, domain)) continue;
@@ -122,6 +151,7 @@ std::vector<Rank> HubDealer::HubsOf(const DraftStream& stream) {
     for (const Rank rank : in_.topology->domains[domain].ranks) {
       const OutletId outlet = in_.ports->outlet_of_rank(rank);
       if (outlet == kNone || std::find(seen.begin(), seen.end(), outlet) != seen.end()) continue;
+      if (options_.by_group && in_.ports->group_of_rank(rank) != own) continue;
       seen.push_back(outlet);
       relays.emplace_back(std::max(sent_.Level(outlet), received_.Level(outlet)), rank);
     }
@@ -135,14 +165,14 @@ std::vector<Rank> HubDealer::HubsOf(const DraftStream& stream) {
 void HubDealer::Charge(const Broadcast& broadcast, size_t hub, int64_t bytes) {
   const OutletId outlet = in_.ports->outlet_of_rank(broadcast.hubs[hub]);
   sent_.Add(outlet, Copies(broadcast, hub) * bytes);
-  const bool lands = hub < streams_[broadcast.stream].landers.size();
+  const bool lands = hub < broadcast.landers.size();
   if (!lands) received_.Add(outlet, bytes);
 }
 
 int64_t HubDealer::LevelAfter(const Broadcast& broadcast, size_t hub, int64_t more) const {
   const OutletId outlet = in_.ports->outlet_of_rank(broadcast.hubs[hub]);
   const int64_t sends = sent_.Level(outlet, Copies(broadcast, hub) * more);
-  const bool lands = hub < streams_[broadcast.stream].landers.size();
+  const bool lands = hub < broadcast.landers.size();
   return lands ? sends : std::max(sends, received_.Level(outlet, more));
 }
 
@@ -178,19 +208,25 @@ void HubDealer::Spread(Broadcast* broadcast) {
 }
 
 // Each hub gets its part of the bytes of each set of holders; what it gets less of one it gets more
-// of the next.
-std::vector<DraftStream> HubDealer::PartsOf(const Broadcast& broadcast) const {
-  const DraftStream& whole = streams_[broadcast.stream];
-  std::vector<DraftStream> parts(broadcast.hubs.size());
-  for (size_t j = 0; j < parts.size(); ++j) {
-    parts[j].domains = whole.domains;
-    parts[j].landers = whole.landers;
-    parts[j].carrier = whole.carrier;
-    parts[j].carrier_lands = whole.carrier_lands;
-    parts[j].from_groups = whole.from_groups;
-    parts[j].hub = broadcast.hubs[j];
+// of the next. Where groups have hubs of their own, the parts of these are laid over each other.
+std::vector<DraftStream> HubDealer::PartsOf(const std::vector<const Broadcast*>& broadcasts) const {
+  const DraftStream& whole = streams_[broadcasts[0]->stream];
+  std::vector<std::vector<int64_t>> divisions;
+  for (const Broadcast* broadcast : broadcasts) divisions.push_back(broadcast->bytes);
+  std::vector<DraftStream> parts;
+  std::vector<int64_t> left;
+  for (const OverlaidRun& run : Overlay(divisions)) {
+    DraftStream& part = parts.emplace_back();
+    part.domains = whole.domains;
+    part.landers = whole.landers;
+    part.carrier = whole.carrier;
+    part.carrier_lands = whole.carrier_lands;
+    part.from_groups = whole.from_groups;
+    for (size_t i = 0; i < broadcasts.size(); ++i) {
+      part.hubs.push_back(broadcasts[i]->hubs[run.parts[i]]);
+    }
+    left.push_back(run.bytes);
   }
-  std::vector<int64_t> left = broadcast.bytes;
   int64_t total_left = whole.total_bytes;
   for (const HolderRun& run : HolderRuns(*in_.transfers, whole)) {
     std::vector<int64_t> item_bytes, part_bytes;
@@ -220,20 +256,22 @@ void HubDealer::Split() {
   std::vector<DraftStream> result;
   auto next = broadcasts_.begin();
   for (uint32_t s = 0; s < streams_.size(); ++s) {
-    if (next == broadcasts_.end() || next->stream != s) {
+    std::vector<const Broadcast*> of_stream;
+    for (; next != broadcasts_.end() && next->stream == s; ++next) of_stream.push_back(&*next);
+    if (of_stream.empty()) {
       result.push_back(std::move(streams_[s]));
       continue;
     }
-    for (DraftStream& part : PartsOf(*next)) result.push_back(std::move(part));
-    ++next;
+    for (DraftStream& part : PartsOf(of_stream)) result.push_back(std::move(part));
   }
   streams_ = std::move(result);
 }
 
 }  // namespace
 
-void SplitForHubs(const StreamInputs& inputs, bool idle_relays, std::vector<DraftStream>* streams) {
-  HubDealer(inputs, idle_relays, streams).Run();
+void SplitForHubs(const StreamInputs& inputs, const HubOptions& options,
+                  std::vector<DraftStream>* streams) {
+  HubDealer(inputs, options, streams).Run();
 }
 
 }  // namespace reshard

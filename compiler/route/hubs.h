@@ -16,9 +16,17 @@ namespace reshard {
 // Streams of more landers stay as they are: a hub has a message for each in one round.
 inline constexpr size_t kMostHubs = 14;
 
-// Replaces each network stream of 2 to kMostHubs landers by one for each of its hubs.
-// `idle_relays`: ranks of other domains are hubs as well, where landers are busier.
-void SplitForHubs(const StreamInputs& inputs, bool idle_relays, std::vector<DraftStream>* streams);
+struct HubOptions {
+  // Ranks of other domains are hubs as well, where landers are busier.
+  bool idle_relays = false;
+  // Each group's landers have hubs of their own, so that bytes enter each group once.
+  bool by_group = false;
+};
+
+// Replaces each network stream of 2 to kMostHubs landers by one for each of its hubs, or for each
+// choice of a hub in every group.
+void SplitForHubs(const StreamInputs& inputs, const HubOptions& options,
+                  std::vector<DraftStream>* streams);
 
 }  // namespace reshard
 

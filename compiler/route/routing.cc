@@ -11,6 +11,7 @@
 #include "compiler/route/ports.h"
 #include "compiler/route/rank_set_facts.h"
 #include "compiler/route/sources.h"
+#include "compiler/route/span_groups.h"
 #include "compiler/route/streams.h"
 #include "compiler/route/trees.h"
 #include "compiler/route/two_trees.h"
@@ -88,14 +89,18 @@ bool BuildRouting(const LogicalTable& table, const TransferSet& transfers, const
   StreamInputs stream_inputs{&transfers, &topology, &ports, &cuts, &demands, &facts};
   stream_inputs.bound_ps = bound_ns * 1000;
   stream_inputs.pool = options.pool;
-  stream_inputs.by_group = options.by_group && ports.uplinks_limit();
+  const bool by_group = options.by_group && ports.uplinks_limit();
+  // A star in each group asks the group's own holders: streams may have others, too.
+  const bool stars = options.strategy == Strategy::kHubs;
+  stream_inputs.by_group = by_group && (!stars || DomainsSpanGroups(topology));
   if (!BuildStreams(table, stream_inputs, diags, &drafts)) return false;
   AddLocalStreams(stream_inputs, &drafts);
   AddCarriers(stream_inputs, &drafts);
   RouteOptions chosen = options;
   chosen.strategy = FirstStrategy(options, ports, drafts);
   if (chosen.strategy == Strategy::kTwoTrees) SplitForTwoTrees(transfers, cuts, &drafts);
-  if (chosen.strategy == Strategy::kHubs) SplitForHubs(stream_inputs, options.idle_relays, &drafts);
+  if (chosen.strategy == Strategy::kHubs)
+    SplitForHubs(stream_inputs, {options.idle_relays, by_group}, &drafts);
   const TreeInputs tree_inputs{&transfers, &topology, &ports, &facts, &drafts};
   StreamTrees trees = BuildTrees(tree_inputs, chosen);
   PortBytes sent(ports);

@@ -42,9 +42,9 @@ struct DraftStream {
   // (carriers.h). kNone: sources send to a lander.
   Rank carrier = kNone;
   bool carrier_lands = false;  // needers of the carrier's domain copy from it
-  // The rank that sends the stream to all landers, one of them or not (hubs.h). kNone: another
-  // tree.
-  Rank hub = kNone;
+  // The ranks that send the stream to all landers, of these or not (hubs.h): one, or by group one
+  // for the landers of each group. Empty: another tree.
+  RankList hubs;
 };
 
 // Splits shorter than this are not worth a message of their own.

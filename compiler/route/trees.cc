@@ -160,21 +160,28 @@ StreamTrees TwoTrees(const TreeInputs& in) {
   return trees;
 }
 
-// From each hub to the landers that are not the hub. Streams without a hub are chains.
+// From each hub to the landers that are not the hub, where there are several hubs to those of its
+// group. Streams without a hub are chains.
 StreamTrees Stars(const TreeInputs& in) {
   StreamTrees trees =
       ChainsOfLength(in, FindLandingSenders(in), std::vector<size_t>(in.streams->size(), 1), false);
   for (size_t s = 0; s < in.streams->size(); ++s) {
     const DraftStream& stream = (*in.streams)[s];
-    if (stream.hub == kNone) continue;
-    BareTree tree;
-    if (stream.carrier != kNone) tree.landers.push_back(stream.carrier);
-    tree.landers.push_back(stream.hub);
-    for (const Rank lander : stream.landers) {
-      if (lander != stream.hub) tree.landers.push_back(lander);
+    if (stream.hubs.empty()) continue;
+    trees[s].clear();
+    for (const Rank hub : stream.hubs) {
+      BareTree& tree = trees[s].emplace_back();
+      if (stream.carrier != kNone) tree.landers.push_back(stream.carrier);
+      tree.landers.push_back(hub);
+      const size_t first_members = tree.landers.size();
+      for (const Rank lander : stream.landers) {
+        const bool own = stream.hubs.size() == 1 ||
+                         in.ports->group_of_rank(lander) == in.ports->group_of_rank(hub);
+        if (own && lander != hub) tree.landers.push_back(lander);
+      }
+      if (tree.landers.size() == first_members) continue;  // a chain
+      tree.kind = stream.carrier != kNone ? PlanTreeKind::kStemStar : PlanTreeKind::kStar;
     }
-    tree.kind = stream.carrier != kNone ? PlanTreeKind::kStemStar : PlanTreeKind::kStar;
-    trees[s] = {std::move(tree)};
   }
   return trees;
 }

@@ -83,7 +83,10 @@ class Sizer {
   }
   static int64_t BytesOf(const RoutedStream& stream);
   int64_t FastestRate() const;
-  // Of the NICs that land the stream.
+  // Of the uplinks that bytes pass from one rank to another; that of the fastest NIC where there
+  // are none.
+  int64_t WayRate(Rank from, Rank to) const;
+  // Of the NICs that land the stream, and the uplinks that it passes.
   int64_t SlowestRate(const RoutedStream& stream) const;
   int64_t LeastBytes(int64_t bytes_per_s) const;
   int64_t RoundPs() const { return traffic_.busy_ps / rounds_ + 1; }
@@ -136,11 +139,29 @@ int64_t Sizer::FastestRate() const {
   return fastest;
 }
 
+int64_t Sizer::WayRate(Rank from, Rank to) const {
+  const GroupId group = ports_.group_of_rank(from), other = ports_.group_of_rank(to);
+  int64_t rate = fastest_rate_;
+  if (group == other) return rate;
+  for (const PortId uplink : {ports_.uplink_out(group), ports_.uplink_in(other)}) {
+    if (uplink != kNone) rate = std::min(rate, ports_.bytes_per_s(uplink));
+  }
+  return rate;
+}
+
 int64_t Sizer::SlowestRate(const RoutedStream& stream) const {
   int64_t slowest = fastest_rate_;
   for (const RoutedTree& tree : stream.trees) {
     for (const Rank lander : tree.landers) {
       if (const int64_t rate = RateOf(lander); rate > 0) slowest = std::min(slowest, rate);
+    }
+    if (!ports_.uplinks_limit()) continue;
+    for (const SourceRange& source : tree.sources) {
+      slowest = std::min(slowest, WayRate(source.source, tree.landers[0]));
+    }
+    for (uint32_t p = 1; p < tree.landers.size(); ++p) {
+      const Rank parent = tree.landers[TreeParent(tree.kind, p)];
+      slowest = std::min(slowest, WayRate(parent, tree.landers[p]));
     }
   }
   return slowest;
