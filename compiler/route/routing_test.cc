@@ -529,5 +529,89 @@ TEST_CASE("cuts are cell boundaries or multiples of 16 bytes from a cell's start
   for (const auto& [at, ceil] : ceils) CHECK(cuts.Ceil(0, at) == ceil);
 }
 
+// Ranks in hosts of these groups, whose uplinks carry this much.
+void PutInGroups(const std::vector<GroupId>& groups, const std::vector<int64_t>& uplinks,
+                 Job* job) {
+  for (const int64_t rate : uplinks) job->topology.groups.push_back({"group", rate});
+  for (Rank rank = 0; rank < groups.size(); ++rank) job->site(rank).group = groups[rank];
+}
+
+Routing RouteByGroup(const Job& job, Strategy strategy, bool pool) {
+  RouteOptions options;
+  options.strategy = strategy;
+  options.pool = pool;
+  options.by_group = true;
+  Diagnostics diags;
+  Routing routing;
+  REQUIRE(BuildRouting(job.table, job.transfers, job.topology, options, &diags, &routing));
+  return routing;
+}
+
+// Bytes that trees bring to each lander.
+std::map<Rank, int64_t> LandedBytes(const Routing& routing) {
+  std::map<Rank, int64_t> landed;
+  for (const RoutedStream& stream : routing.streams) {
+    if (stream.local) continue;
+    for (const RoutedTree& tree : stream.trees) {
+      for (const SourceRange& source : tree.sources) {
+        for (const Rank lander : tree.landers) landed[lander] += source.range.extent;
+      }
+    }
+  }
+  return landed;
+}
+
+constexpr int64_t kGb = 1'000'000'000;
+
+TEST_CASE("by group, each group has stars of its own") {
+  Job job;
+  for (int i = 0; i < 5; ++i) job.AddDomain(1, kRate);
+  job.AddClass({0}, {1, 2, 3, 4}, {kGb});
+  PutInGroups({0, 0, 0, 1, 1}, {kRate, kRate}, &job);
+  const Routing routing = RouteByGroup(job, Strategy::kHubs, false);
+  for (const RoutedStream& stream : routing.streams) {
+    REQUIRE(stream.trees.size() == 2);
+    for (const RoutedTree& tree : stream.trees) {
+      REQUIRE(tree.landers.size() == 2);
+      CHECK(job.site(tree.landers[0]).group == job.site(tree.landers[1]).group);
+    }
+  }
+  const std::map<Rank, int64_t> landed = LandedBytes(routing);
+  for (Rank rank = 1; rank < 5; ++rank) CHECK(landed.at(rank) == kGb);
+}
+
+TEST_CASE("by group, a rank whose uplinks have room lands for its domain") {
+  Job job;
+  job.AddDomain(1, kRate);
+  job.AddDomain(2, kRate);
+  job.AddClass({0}, {1}, {kGb});
+  PutInGroups({1, 0, 1}, {kRate / 9, kRate}, &job);
+  const std::map<Rank, int64_t> landed = LandedBytes(RouteByGroup(job, Strategy::kChains, false));
+  // Rank 2 is in the holder's group, and rank 1 behind uplinks that are nine times slower.
+  CHECK(landed.at(2) == doctest::Approx(9.0 * static_cast<double>(landed.at(1))).epsilon(0.02));
+}
+
+TEST_CASE("by group, a rank whose uplinks have room carries for its domain") {
+  Job job;
+  job.AddDomain(2, kRate);
+  job.AddDomain(1, kRate);
+  job.AddClass({0}, {2}, {kGb});
+  PutInGroups({0, 1, 1}, {kRate / 9, kRate}, &job);
+  const std::map<Rank, int64_t> landed = LandedBytes(RouteByGroup(job, Strategy::kChains, true));
+  CHECK(landed.at(2) == kGb);
+  CHECK(landed.at(1) == doctest::Approx(0.9 * kGb).epsilon(0.02));
+}
+
+TEST_CASE("holders of other groups send what the own ones would take too long for") {
+  Job job;
+  for (const int64_t rate : {kRate / 2, kRate, kRate}) job.AddDomain(1, rate);
+  job.AddClass({0, 1}, {2}, {kGb});
+  PutInGroups({0, 1, 0}, {kRate, kRate / 4}, &job);
+  const Routing routing = Route(job);
+  // 1 GB at three quarters of a rate, of which the uplinks carry a third.
+  CHECK(routing.loads[0].send_bytes == doctest::Approx(kGb * 2.0 / 3).epsilon(0.02));
+  CHECK(routing.loads[1].send_bytes == doctest::Approx(kGb / 3.0).epsilon(0.02));
+}
+
 }  // namespace
 }  // namespace reshard

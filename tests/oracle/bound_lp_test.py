@@ -401,11 +401,11 @@ class BoundLpTest(unittest.TestCase):
     def test_random_pods_spare_their_uplinks(self):
         ratios = self.above_best(random_pod_job, 40, False)
         self.assertLess(ratios[len(ratios) * 9 // 10], 1.15)
-        self.assertLess(ratios[-1], 1.55)
+        self.assertLess(ratios[-1], 1.5)
 
     def test_random_groups_spare_their_uplinks(self):
         ratios = self.above_best(random_group_job, 60, True)
-        self.assertLess(ratios[len(ratios) * 3 // 4], 1.35)
+        self.assertLess(ratios[len(ratios) * 3 // 4], 1.2)
         self.assertLess(ratios[-1], 2.1)
 
     def test_a_rank_behind_other_uplinks_lands(self):
@@ -414,7 +414,7 @@ class BoundLpTest(unittest.TestCase):
 
     def test_a_rank_behind_other_uplinks_sends(self):
         # Rank 0 holds the bytes, and rank 1 of its domain is in the needer's group.
-        self.reaches(Job([[4, 4], [4]], [(10**8, [0], [2])], groups=([0, 1, 1], [0.5, 2])), True, 2)
+        self.reaches(Job([[4, 4], [4]], [(10**8, [0], [2])], groups=([0, 1, 1], [0.5, 2])), True)
 
     def test_holders_of_another_group_help(self):
         # The holder of the needers' group has a slow NIC.
