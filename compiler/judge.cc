@@ -69,8 +69,7 @@ Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
   options.round_cost_ns = topology.round_ns;
   // Of rounds alone: what stretches are compared with.
   const int64_t rounds_ns = judgement.predicted_ns;
-  judgement.predicted_ns =
-      std::max(rounds_ns, BusiestSharedPortNs(plan) + int64_t{rounds} * topology.round_ns);
+  judgement.predicted_ns = StatedNs(plan, rounds_ns, topology.round_ns);
   if (judgement.whole) {
     const SimResult result = Simulate(plan, options);
     if (result.failure.empty()) judgement.simulated_ns = result.total_ns;

@@ -84,6 +84,7 @@ void PrintJson(const PlanFile& file, const VerifyReport& report, const InputsRep
   json["bound_ns"] = plan.header.totals.bound_ns;
   const PlanSummary summary = Summarize(plan);
   json["binding_cut"] = summary.binding_cut;
+  if (!summary.no_bound.empty()) json["no_bound"] = summary.no_bound;
   json["busiest_ns"] = summary.busiest_ns;
   if (summary.relay_bound_ns > 0) {
     json["bound_if_only_holders_and_needers_relay_ns"] = summary.relay_bound_ns;
@@ -100,15 +101,10 @@ void PrintText(const PlanFile& file, const InputsReport* inputs, std::ostream& o
          "races, "
          "within "
       << FormatBinary(totals.max_staging_bytes) << " of staging\n";
-  out << "time " << FormatNanoseconds(totals.predicted_ns);
-  if (totals.bound_ns > 0) {
-    const PlanSummary summary = Summarize(plan);
-    out << ", bound " << FormatNanoseconds(totals.bound_ns) << " (" << summary.binding_cut
-        << "), ratio " << FormatRatio(summary.ratio) << ", balance "
-        << FormatRatio(summary.balance);
-    if (summary.relay_bound_ns > 0) out << "\nrelays " << RelayBoundText(summary);
-  }
-  out << "\n";
+  const PlanSummary summary = Summarize(plan);
+  out << "time " << FormatNanoseconds(totals.predicted_ns) << ", bound " << BoundText(plan, summary)
+      << "\n";
+  if (summary.relay_bound_ns > 0) out << "relays " << RelayBoundText(summary) << "\n";
   if (inputs != nullptr) out << "equal to the inputs: " << inputs->Coverage() << " compared\n";
   out << "digest " << ToHex(file.loaded.root_digest) << "\n";
 }

@@ -20,13 +20,17 @@ struct Load {
 class SharedPorts {
  public:
   explicit SharedPorts(const Plan& plan)
-      : plan_(plan), scaleup_(plan.sites.size()), uplinks_(plan.groups.size()) {}
+      : plan_(plan),
+        scaleup_(plan.sites.size()),
+        memory_(plan.sites.size(), 0),
+        uplinks_(plan.groups.size()) {}
 
   int64_t BusiestNs() {
     for (const PlanInject& inject : plan_.injects) {
       const PlanTree& tree = plan_.trees[inject.tree];
-      AddMessage(SiteOf(inject.source), SiteOf(plan_.tree_members[tree.first_member]),
-                 inject.extent);
+      const uint32_t source = SiteOf(inject.source);
+      memory_[source] += inject.extent;  // packed
+      AddMessage(source, SiteOf(plan_.tree_members[tree.first_member]), inject.extent);
     }
     for (const PlanTree& tree : plan_.trees) {
       AddForwards(tree);
@@ -36,6 +40,7 @@ class SharedPorts {
     for (size_t s = 0; s < scaleup_.size(); ++s) {
       busiest = std::max(
           busiest, Nanoseconds(scaleup_[s], plan_.domains[plan_.sites[s].domain].bytes_per_s));
+      busiest = std::max(busiest, Nanoseconds({memory_[s], 0}, plan_.sites[s].copy_bytes_per_s));
     }
     for (size_t g = 0; g < uplinks_.size(); ++g) {
       busiest = std::max(busiest, Nanoseconds(uplinks_[g], plan_.groups[g].uplink_bytes_per_s));
@@ -82,7 +87,7 @@ class SharedPorts {
     }
   }
 
-  // Needers of a lander's domain copy from it.
+  // Needers of a lander's domain copy from it, itself included.
   void AddCopies(const PlanTree& tree) {
     const PlanStream& stream = plan_.streams[tree.stream];
     std::map<uint32_t, int64_t> bytes_of_needers;
@@ -93,6 +98,7 @@ class SharedPorts {
       const uint32_t lander = SiteOf(plan_.tree_members[m]);
       for (const auto& [needers, bytes] : bytes_of_needers) {
         for (const uint32_t needer : NeedersIn(needers, plan_.sites[lander].domain)) {
+          memory_[needer] += bytes;
           AddMessage(lander, needer, bytes);
         }
       }
@@ -113,6 +119,7 @@ class SharedPorts {
 
   const Plan& plan_;
   std::vector<Load> scaleup_;  // per site
+  std::vector<Wide> memory_;   // per site
   std::vector<Load> uplinks_;  // per group
   Wide fabric_ = 0;
   std::map<uint32_t, std::map<uint32_t, std::vector<uint32_t>>> sites_of_set_;
@@ -121,5 +128,10 @@ class SharedPorts {
 }  // namespace
 
 int64_t BusiestSharedPortNs(const Plan& plan) { return SharedPorts(plan).BusiestNs(); }
+
+int64_t StatedNs(const Plan& plan, int64_t by_rounds_ns, int64_t round_ns) {
+  return std::max(by_rounds_ns,
+                  BusiestSharedPortNs(plan) + int64_t{plan.header.totals.rounds} * round_ns);
+}
 
 }  // namespace reshard

@@ -31,5 +31,24 @@ TEST_CASE("every message between domains passes a shared fabric") {
   CHECK(BusiestSharedPortNs(plan) == 3 * 4096);
 }
 
+TEST_CASE("what a rank packs and what it copies pass its memory") {
+  // Rank 0 packs its row twice and copies four rows; so do ranks 1 and 2, rank 3 copies one.
+  Plan plan = testing::ColocatedPlan();
+  for (PlanSite& site : plan.sites) site.copy_bytes_per_s = 1'000'000'000;
+  CHECK(BusiestSharedPortNs(plan) == 2 * 128 + 4 * 128);
+  for (const Rank rank : {0, 1, 2}) plan.sites[rank].copy_bytes_per_s = 0;  // nothing stated
+  CHECK(BusiestSharedPortNs(plan) == 2 * 128 + 128);
+  // Packed for another rank of the domain.
+  Plan carried = testing::CarriedPlan();
+  carried.sites[0].copy_bytes_per_s = 1'000'000'000;
+  CHECK(BusiestSharedPortNs(carried) == 4096);
+}
+
+TEST_CASE("a plan states the larger of its rounds and what its busiest shared port takes") {
+  const Plan plan = testing::ReplicatedPlan();
+  CHECK(StatedNs(plan, 6 * 1000 + 409, 1000) == 6 * 1000 + 410);
+  CHECK(StatedNs(plan, 6 * 1000 + 411, 1000) == 6 * 1000 + 411);
+}
+
 }  // namespace
 }  // namespace reshard

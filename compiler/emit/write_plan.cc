@@ -32,10 +32,8 @@ class Maker {
     AddRanks();
     AddCuts(FillTopology(*in_.topology, &plan_));
     plan_.header.totals = CountTotals(plan_);
-    // Scale-up ports and uplinks are idle in some rounds and busy in others: taken as wholes.
-    const int64_t shared_ns =
-        BusiestSharedPortNs(plan_) + plan_.header.totals.rounds * in_.topology->round_ns;
-    plan_.header.totals.predicted_ns = std::max(PredictNs(*in_.topology, *in_.schedule), shared_ns);
+    plan_.header.totals.predicted_ns =
+        StatedNs(plan_, PredictNs(*in_.topology, *in_.schedule), in_.topology->round_ns);
     return std::move(plan_);
   }
 

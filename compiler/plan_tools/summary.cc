@@ -46,6 +46,15 @@ std::string LeftOut(const Plan& plan) {
   return "";
 }
 
+// Why a plan has no cut.
+std::string NoBoundReason(const Plan& plan) {
+  const bool stays = std::all_of(
+      plan.classes.begin(), plan.classes.end(), [&plan](const PlanClass& cls) {
+        return IsSubset(plan.rank_sets[cls.needers], plan.rank_sets[cls.holders]);
+      });
+  return stays ? "no byte has to pass a port" : "the plan has no cut";
+}
+
 }  // namespace
 
 PlanSummary Summarize(const Plan& plan) {
@@ -73,7 +82,11 @@ PlanSummary Summarize(const Plan& plan) {
     summary.needed_network_bytes += domain.needed_bytes;
     if (domain.needed_bytes > 0) ++summary.domains_fed;
   }
-  if (!plan.cuts.empty()) summary.binding_cut = DescribeCut(plan, plan.cuts.front());
+  if (plan.cuts.empty()) {
+    summary.no_bound = NoBoundReason(plan);
+  } else {
+    summary.binding_cut = DescribeCut(plan, plan.cuts.front());
+  }
   summary.relay_bound_ns = RelayBoundOf(plan);
   const PlanTotals& totals = plan.header.totals;
   if (totals.bound_ns > 0) {
@@ -94,6 +107,15 @@ std::string RelayingText(const PlanSummary& summary) {
   const bool one = summary.relaying_ranks.size() == 1;
   return (one ? "by rank " : "by ranks ") + DescribeRanks(summary.relaying_ranks) +
          (one ? ", which holds and needs nothing" : ", which hold and need nothing");
+}
+
+std::string BoundText(const Plan& plan, const PlanSummary& summary) {
+  if (!summary.no_bound.empty()) return "none: " + summary.no_bound;
+  const int64_t bound_ns = plan.header.totals.bound_ns;
+  const std::string cut = FormatNanoseconds(bound_ns) + " (" + summary.binding_cut + ")";
+  if (bound_ns == 0) return cut;
+  return cut + ", ratio " + FormatRatio(summary.ratio) + ", balance " +
+         FormatRatio(summary.balance);
 }
 
 std::string RelayBoundText(const PlanSummary& summary) {
@@ -137,11 +159,7 @@ void PrintSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
         "left out", (one ? "rank " : "ranks ") + ranks +
                         (one ? ", which gets and sends nothing" : ", which get and send nothing"));
   }
-  if (totals.bound_ns > 0) {
-    pairs.emplace_back("bound", FormatNanoseconds(totals.bound_ns) + " (" + summary.binding_cut +
-                                    "), ratio " + FormatRatio(summary.ratio) + ", balance " +
-                                    FormatRatio(summary.balance));
-  }
+  pairs.emplace_back("bound", BoundText(plan, summary));
   if (summary.relay_bound_ns > 0) pairs.emplace_back("relays", RelayBoundText(summary));
   pairs.emplace_back("staging", FormatBinary(totals.max_staging_bytes) + " on the busiest rank");
   pairs.emplace_back("plan", FormatBytes(plan_bytes));
@@ -171,6 +189,7 @@ void WriteSummary(const Plan& plan, const PlanSummary& summary, int64_t plan_byt
   if (RoundCostNs(plan) != kDefaultRoundNs) json->Field("round_cost_ns", RoundCostNs(plan));
   json->Field("bound_ns", totals.bound_ns);
   json->Field("binding_cut", summary.binding_cut);
+  if (!summary.no_bound.empty()) json->Field("no_bound", summary.no_bound);
   if (!summary.relaying_ranks.empty()) {
     json->Field("relaying_ranks", DescribeRanks(summary.relaying_ranks));
   }

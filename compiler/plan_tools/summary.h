@@ -25,7 +25,8 @@ struct PlanSummary {
   SideSummary source, destination;
   int64_t domains_fed = 0;           // domains that get bytes over the network
   int64_t needed_network_bytes = 0;  // each byte once into each domain that needs and lacks it
-  std::string binding_cut;           // in words; empty when nothing crosses the network
+  std::string binding_cut;           // in words; empty without cuts
+  std::string no_bound;              // why there is no cut; empty where there is one
   RankList relaying_ranks;           // that hold and need nothing and pass on what others do
   int64_t relay_bound_ns = 0;        // if only holders and needers relay; 0: no more than the bound
   double ratio = 0;                  // predicted time / bound; 0 when there is no bound
@@ -37,6 +38,8 @@ PlanSummary Summarize(const Plan& plan);
 
 // "by rank 10, which holds and needs nothing": who only passes bytes on; empty where nobody does.
 std::string RelayingText(const PlanSummary& summary);
+// "4.6 us (ingress of infer03: ...), ratio 1.015, balance 1.000", or "none: " and why.
+std::string BoundText(const Plan& plan, const PlanSummary& summary);
 // The bound with its assumption, where there is one.
 std::string RelayBoundText(const PlanSummary& summary);
 

@@ -80,8 +80,8 @@ std::string CertificateHtml(const ReportPlan& report, const PlanSummary& summary
             Element("p", "soft",
                     "No schedule is faster than the bound: " + HtmlText(summary.binding_cut) +
                         ". Balance is what the busiest NIC's bytes take alone, over the bound.");
-  } else {
-    html += Element("p", "soft", "Nothing has to cross the network, so there is no bound.");
+  } else if (!summary.no_bound.empty()) {
+    html += Element("p", "soft", "There is no bound: " + HtmlText(summary.no_bound) + ".");
   }
   return Element("div", "certificate", html);
 }

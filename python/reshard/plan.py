@@ -346,7 +346,8 @@ class Plan:
             ("network", f"{stats.network_bytes:,} B in {stats.messages:,} messages, "
                         f"{stats.rounds:,} round{'' if stats.rounds == 1 else 's'}"),
             ("time", f"{stats.predicted_seconds * 1e3:,.3f} ms predicted"),
-            ("bound", f"{stats.bound_seconds * 1e3:,.3f} ms ({shown['binding_cut']})" +
+            ("bound", f"none: {shown['no_bound']}" if "no_bound" in shown else
+             f"{stats.bound_seconds * 1e3:,.3f} ms ({shown['binding_cut']})" +
              (f", ratio {ratio:.3f}" if ratio is not None else "")),
             ("staging", f"{stats.max_staging_bytes:,} B on the busiest rank"),
             ("digest", stats.digest),

@@ -40,6 +40,22 @@ TEST_CASE("the ingress of several domains is the sum of theirs") {
   CHECK(Text(VerifyPlan(colocated, {})) == "");
 }
 
+TEST_CASE("the time of a plan whose copies take the longest is what the busiest memory takes") {
+  // Rank 1 packs two rows of 128 bytes and copies four; rank 3, twice as slow, packs two and copies
+  // one. 256 ns by rounds.
+  Plan plan = testing::ColocatedPlan();
+  plan.sites[1].copy_bytes_per_s = 1'000'000'000;
+  plan.header.totals.predicted_ns = 2 * 128 + 4 * 128 + 20'000;
+  CHECK(Text(VerifyPlan(plan, {})) == "");
+  plan.sites[3].copy_bytes_per_s = 400'000'000;
+  plan.header.totals.predicted_ns = (2 * 128 + 128) * 5 / 2 + 20'000;
+  CHECK(Text(VerifyPlan(plan, {})) == "");
+  ++plan.header.totals.predicted_ns;
+  const VerifyReport report = VerifyPlan(plan, {});
+  REQUIRE(report.violations.size() == 1);
+  CHECK(report.violations[0].rule == VerifyRule::kTime);
+}
+
 TEST_CASE("a violation is described in one line") {
   CHECK(Describe({VerifyRule::kWriteRace, "rank 3, round 17", "recv overlaps"}) ==
         "rank 3, round 17: error: recv overlaps [write-race]");

@@ -162,7 +162,7 @@ void RoundTimes::Run() {
   }
 }
 
-// What scale-up ports, uplinks and a shared fabric carry in the whole plan.
+// What scale-up ports, memories, uplinks and a shared fabric carry in the whole plan.
 class SharedLoads {
  public:
   SharedLoads(const Plan& plan, const VerifyFacts& facts, const std::vector<bool>& stays,
@@ -172,6 +172,7 @@ class SharedLoads {
         stays_(stays),
         log_(*log),
         scaleup_(plan.ranks.size()),
+        memory_(plan.ranks.size(), 0),
         uplinks_(plan.groups.size()) {}
 
   void Run() {
@@ -211,6 +212,7 @@ class SharedLoads {
   const std::vector<bool>& stays_;
   VerifyLog& log_;
   std::vector<Load> scaleup_;  // per entry of plan.ranks
+  std::vector<Wide> memory_;   // the same
   std::vector<Load> uplinks_;  // per group
   Load fabric_;
 };
@@ -230,6 +232,7 @@ void SharedLoads::AddInjects(uint32_t r) {
   for (uint32_t i = rank.first_inject; i < rank.first_inject + rank.inject_count; ++i) {
     const PlanInject& inject = plan_.injects[i];
     const uint32_t head = facts_.member_rank()[plan_.trees[inject.tree].first_member];
+    memory_[r] += inject.extent;
     if (head == r) continue;
     if (stays_[i]) {
       scaleup_[r].out += inject.extent;
@@ -247,7 +250,7 @@ void SharedLoads::AddForwards(const PlanTree& tree) {
   }
 }
 
-// The other needers of a member's domain copy from it.
+// The needers of a member's domain copy from it, over the scale-up fabric unless it is their own.
 void SharedLoads::AddCopies(const PlanTree& tree) {
   const PlanStream& stream = plan_.streams[tree.stream];
   std::map<uint32_t, Wide> bytes_of_needers;
@@ -261,8 +264,9 @@ void SharedLoads::AddCopies(const PlanTree& tree) {
     for (const auto& [needers, bytes] : bytes_of_needers) {
       for (const uint32_t rank : domain) {
         const uint32_t needer = facts_.index().RankIndex(plan_, rank);
-        if (needer == kNoId || needer == member) continue;
-        if (!Contains(plan_.rank_sets[needers], rank)) continue;
+        if (needer == kNoId || !Contains(plan_.rank_sets[needers], rank)) continue;
+        memory_[needer] += bytes;
+        if (needer == member) continue;
         scaleup_[member].out += bytes;
         scaleup_[needer].in += bytes;
       }
@@ -275,6 +279,7 @@ Wide SharedLoads::Nanoseconds() const {
   for (uint32_t r = 0; r < scaleup_.size(); ++r) {
     const PlanDomain& domain = plan_.domains[facts_.rank_domain()[r]];
     busiest = std::max(busiest, RoundedUp(scaleup_[r], domain.bytes_per_s));
+    busiest = std::max(busiest, RoundedUp({memory_[r], 0}, SiteOf(r).copy_bytes_per_s));
   }
   for (size_t g = 0; g < uplinks_.size(); ++g) {
     busiest = std::max(busiest, RoundedUp(uplinks_[g], plan_.groups[g].uplink_bytes_per_s));
@@ -305,7 +310,8 @@ void VerifyTime(const Plan& plan, const VerifyFacts& facts, VerifyLog* log) {
   const int64_t stated = plan.header.totals.predicted_ns;
   if (!log->CanGoOn() || (range.least <= stated && stated <= range.most)) return;
   log->Add(VerifyRule::kTime, "totals",
-           "predicted_ns is " + std::to_string(stated) + ", rounds and their busiest ports take " +
+           "predicted_ns is " + std::to_string(stated) +
+               ", rounds, busiest ports and copies take " +
                std::to_string(range.least) + " to " + std::to_string(range.most));
 }
 

@@ -1,9 +1,10 @@
 // The rule `time`: the time that a plan predicts for itself.
 //
 // It is the larger of two, both with the cost of every round: over the rounds, the busiest NIC or
-// way of a rank to its NICs; and the bytes of the busiest scale-up port, uplinks of a group or
-// shared fabric, taken as if these were never idle. Parts of NICs and times are rounded, so that a
-// few nanoseconds a round are free.
+// way of a rank to its NICs; and the bytes of the busiest scale-up port, memory of a rank, uplinks
+// of a group or shared fabric, taken as if these were never idle. Through its memory goes what a
+// rank packs and what it copies into its params. Parts of NICs and times are rounded, so that a few
+// nanoseconds a round are free.
 #ifndef RESHARD_RUNTIME_PLAN_VERIFY_TIME_H_
 #define RESHARD_RUNTIME_PLAN_VERIFY_TIME_H_
 
