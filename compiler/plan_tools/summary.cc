@@ -48,8 +48,8 @@ std::string LeftOut(const Plan& plan) {
 
 // Why a plan has no cut.
 std::string NoBoundReason(const Plan& plan) {
-  const bool stays = std::all_of(
-      plan.classes.begin(), plan.classes.end(), [&plan](const PlanClass& cls) {
+  const bool stays =
+      std::all_of(plan.classes.begin(), plan.classes.end(), [&plan](const PlanClass& cls) {
         return IsSubset(plan.rank_sets[cls.needers], plan.rank_sets[cls.holders]);
       });
   return stays ? "no byte has to pass a port" : "the plan has no cut";

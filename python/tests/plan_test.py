@@ -120,6 +120,13 @@ class PlanTest(unittest.TestCase):
         self.assertIn("8, 16", first.message)
         self.assertIn("^", error.text)  # the source line and a caret, for people
 
+    def test_a_page_says_why_a_plan_has_no_bound(self):
+        train, _, topo = read_toy()
+        train["colocated"] = True
+        plan = reshard.compile(train, dict(train, side="destination"), topo)
+        self.assertEqual(0, plan.stats.bound_seconds)
+        self.assertIn("none: no byte has to pass a port", plan._repr_html_())
+
     def test_all_errors_of_all_files_come_at_once(self):
         documents = [copy.deepcopy(document) for document in read_toy()]
         del documents[0]["format"]

@@ -311,8 +311,8 @@ void VerifyTime(const Plan& plan, const VerifyFacts& facts, VerifyLog* log) {
   if (!log->CanGoOn() || (range.least <= stated && stated <= range.most)) return;
   log->Add(VerifyRule::kTime, "totals",
            "predicted_ns is " + std::to_string(stated) +
-               ", rounds, busiest ports and copies take " +
-               std::to_string(range.least) + " to " + std::to_string(range.most));
+               ", rounds, busiest ports and copies take " + std::to_string(range.least) + " to " +
+               std::to_string(range.most));
 }
 
 }  // namespace reshard

@@ -300,9 +300,8 @@ void AddClaimMutations(std::vector<PlanMutation>* out) {
     // Each of three landers hands 4,096 bytes to its neighbour: more than 8 us at 500 MB/s.
     for (PlanDomain& domain : p->domains) domain.bytes_per_s = 500'000'000;
   });
-  // Each as much below the rest at 100 MB/s as it takes: ranks 0 and 1 pack 2,048 bytes, 2 to 7 copy
-  // By rounds it is 6,144 ns. At 100 MB/s ranks 0 and 1 pack 2,048 bytes for longer; 2, 5 and 6 copy
-  // 4,096 out of their own slots, and the others as many out of theirs.
+  // By rounds it is 6,144 ns. At 100 MB/s ranks 0 and 1 pack 2,048 bytes for longer; 2, 5 and 6
+  // copy 4,096 out of their own slots, and the others as many out of theirs.
   add("a time that leaves out packs", VerifyRule::kTime, ReplicatedPlan(),
       [](Plan* p) { p->sites[0].copy_bytes_per_s = 100'000'000; });
   add("a time that leaves out copies from own slots", VerifyRule::kTime, ReplicatedPlan(),
