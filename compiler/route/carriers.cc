@@ -16,6 +16,10 @@ namespace {
 // to hand over, and fewer streams.
 constexpr int64_t kOwnFirst = 1000;
 
+// Less than this part of what a NIC sends is not worth a stream: a source of another one could send
+// nothing else in its rounds.
+constexpr int64_t kWorthSplitting = 256;
+
 // What one set of ranks holds, over all network streams.
 struct Supply {
   struct Item {
@@ -214,7 +218,10 @@ void CarrierFinder::Deal(const Supply& supply, const Carried& carried) {
     const ClassRange& range = streams_[supply.items[item].stream].bytes[supply.items[item].range];
     return std::max(in_.cuts->Floor(range.cls, range.begin + at) - range.begin, int64_t{0});
   };
-  for (const reshard::Deal& deal : DealOut(item_bytes, part_bytes, kMinSplitBytes, cut)) {
+  const auto parts =
+      std::count_if(part_bytes.begin(), part_bytes.end(), [](int64_t bytes) { return bytes > 0; });
+  const int64_t min_split = std::max(kMinSplitBytes, supply.bytes / (parts * kWorthSplitting));
+  for (const reshard::Deal& deal : DealOut(item_bytes, part_bytes, min_split, cut)) {
     const Supply::Item& item = supply.items[deal.item];
     const ClassRange& range = streams_[item.stream].bytes[item.range];
     parts_[{item.stream, ranks[deal.part]}].push_back(

@@ -15,10 +15,39 @@ constexpr int64_t kWidePart = 4;
 // Pieces of a local stream that needers take in turn: the size of plans.
 constexpr int64_t kMostTurnPieces = 2048;
 
+// A slice ends where a source comes for the second time, so that chunks which are a little smaller
+// than slices may be become slices, whatever the permitted cuts.
+constexpr int64_t kSpareChunks = 64;
+
 int64_t BytesOf(const std::vector<ClassRange>& ranges) {
   int64_t bytes = 0;
   for (const ClassRange& range : ranges) bytes += range.extent;
   return bytes;
+}
+
+// What each source sends, of a stream with several but not many of them. Empty: another one.
+std::vector<std::vector<ClassRange>> DivideBySource(const RoutedStream& stream,
+                                                    const std::vector<SourceRun>& runs) {
+  std::map<Rank, std::vector<ClassRange>> ranges_of;
+  size_t at = 0;
+  int64_t done = 0;  // of range `at`
+  for (const SourceRun& run : runs) {
+    std::vector<ClassRange>& ranges = ranges_of[run.source];
+    for (int64_t left = run.extent; left > 0;) {
+      const ClassRange& range = stream.bytes[at];
+      const int64_t extent = std::min(left, range.extent - done);
+      ranges.push_back({range.cls, range.begin + done, extent});
+      left -= extent;
+      done += extent;
+      if (done < range.extent) continue;
+      ++at;
+      done = 0;
+    }
+  }
+  std::vector<std::vector<ClassRange>> lines;
+  if (ranges_of.size() < 2 || ranges_of.size() > kFewSourcesPerSlice) return lines;
+  for (auto& [source, ranges] : ranges_of) lines.push_back(std::move(ranges));
+  return lines;
 }
 
 }  // namespace
@@ -34,11 +63,17 @@ StreamOrder::StreamOrder(const TransferSet& transfers, const Topology& topology,
       routing_(routing),
       busy_ps_(busy_ps),
       copies_decide_(FindCopyingDomains()) {
+  const bool any_carried = std::any_of(trees.begin(), trees.end(),
+                                       [](const ScheduledTree& tree) { return tree.carried; });
   size_t next_tree = 0;
   for (const RoutedStream& stream : routing.streams) {
     Change& change = changes_of_.emplace_back(ChangeOf(stream));
     if (!stream.local && !change.any()) {
       change.small_sources = FindSmallSources(stream, trees[next_tree].runs, fewest_rounds);
+    }
+    if (any_carried && !stream.local && !change.any() && stream.trees.size() == 1 &&
+        !trees[next_tree].carried) {
+      change.by_source = DivideBySource(stream, trees[next_tree].runs);
     }
     changes_ = changes_ || change.any();
     next_tree += stream.trees.size();
@@ -129,6 +164,9 @@ std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const C
     // Neighbours differ in source, as a slice has one message of each.
     const std::vector<ClassRange> large = InterleaveLanes(cuts_, sources.large, 2, parts / 2 + 1);
     return SpreadEvenly(cuts_, large, sources.small, parts);
+  }
+  if (!change.by_source.empty()) {
+    return TakeTurns(cuts_, change.by_source, rounds + rounds / kSpareChunks + 1);
   }
   std::vector<ClassRange> narrow, wide;
   for (size_t i = 0; i < stream.bytes.size(); ++i) {

@@ -45,9 +45,11 @@ class StreamOrder {
     int64_t wide_copy_ps = 0;   // that the lander's scale-up port takes for all wide bytes
     int64_t wide_bytes = 0;
     SmallSources small_sources;
-    std::vector<std::vector<ClassRange>> turns;  // of a local stream, what needers take in turn
+    std::vector<std::vector<ClassRange>> turns;      // of a local stream, what needers take in turn
+    std::vector<std::vector<ClassRange>> by_source;  // of few sources; empty: one after the other
     bool any() const {
-      return lanes > 1 || !is_wide.empty() || !small_sources.small.empty() || !turns.empty();
+      return lanes > 1 || !is_wide.empty() || !small_sources.small.empty() || !turns.empty() ||
+             !by_source.empty();
     }
   };
   std::vector<bool> FindCopyingDomains() const;

@@ -19,7 +19,8 @@ constexpr size_t kSlicesPerLook = 4;
 
 // Slices of a tree that have their largest portion from one source, the next one last.
 struct Bucket {
-  OutletId outlet = 0;
+  OutletId outlet = 0;  // kNone: handed over inside a domain
+  SiteId site = 0;      // of that source
   std::vector<uint32_t> slices;
 };
 
@@ -70,6 +71,7 @@ class OpenShop {
         packed_(topology.sites.size(), 0),
         left_bytes_(ports.outlet_count(), 0),
         left_ps_(ports.outlet_count(), 0),
+        left_handed_(topology.sites.size(), 0),
         received_(ports.port_count()) {}
 
   // Returns the number of rounds that slices start in.
@@ -78,6 +80,7 @@ class OpenShop {
  private:
   void Open(uint32_t tree);
   void StartRound();
+  bool IsDue(const OpenTree& open) const;
   bool TakeOne(OpenTree* open);
   // kNone: the portion stays inside a domain.
   OutletId OutletOf(const ScheduledTree& tree, const SourceRun& portion) const {
@@ -88,7 +91,7 @@ class OpenShop {
   bool HeadHasRoom(const ScheduledTree& tree, int64_t extent);
   bool Reserve(const Reservation& portion, uint32_t portions_before);
   int64_t LeftOf(const Bucket& bucket) const {
-    return bucket.outlet == kNone ? 0 : left_ps_[bucket.outlet];
+    return bucket.outlet == kNone ? left_handed_[bucket.site] : left_ps_[bucket.outlet];
   }
   int64_t SentBefore(PortId port, uint32_t portions_before) const;
   void ReleaseLast(uint32_t portion_count);
@@ -106,7 +109,8 @@ class OpenShop {
   std::vector<Reservation> reserved_;
   std::vector<int64_t> left_bytes_;  // per outlet, over all slices without a round
   std::vector<int64_t> left_ps_;
-  std::vector<Received> received_;  // per port, where nothing is passed on
+  std::vector<int64_t> left_handed_;  // per site, what it hands over in slices without a round
+  std::vector<Received> received_;    // per port, where nothing is passed on
 };
 
 void OpenShop::Open(uint32_t tree) {
@@ -124,13 +128,16 @@ void OpenShop::Open(uint32_t tree) {
         first, first + slice.portion_count,
         [](const SourceRun& a, const SourceRun& b) { return a.extent < b.extent; });
     const auto [entry, is_new] = bucket_of.try_emplace(largest->source, open.buckets.size());
-    if (is_new) open.buckets.push_back({OutletOf(facts, *largest), {}});
+    if (is_new) {
+      open.buckets.push_back({OutletOf(facts, *largest), ports_.site(largest->source), {}});
+    }
     open.buckets[entry->second].slices.push_back(static_cast<uint32_t>(s));
   }
   std::reverse(open.buckets.begin(), open.buckets.end());
   for (const SourceRun& portion : facts.portions) {
     const OutletId outlet = OutletOf(facts, portion);
-    if (outlet != kNone) left_bytes_[outlet] += portion.extent;
+    (outlet == kNone ? left_handed_[ports_.site(portion.source)] : left_bytes_[outlet]) +=
+        portion.extent;
   }
   open_.push_back(std::move(open));
 }
@@ -234,7 +241,10 @@ void OpenShop::Take(OpenTree* open, size_t bucket, size_t slice) {
   for (uint32_t i = 0; i < facts.portion_count; ++i) {
     const SourceRun& portion = tree.portions[facts.first_portion + i];
     const OutletId outlet = OutletOf(tree, portion);
-    if (outlet == kNone) continue;
+    if (outlet == kNone) {
+      left_handed_[ports_.site(portion.source)] -= portion.extent;
+      continue;
+    }
     left_bytes_[outlet] -= portion.extent;
     left_ps_[outlet] = PicosecondsFor(left_bytes_[outlet], ports_.outlet(outlet).bytes_per_s);
   }
@@ -246,6 +256,17 @@ void OpenShop::Take(OpenTree* open, size_t bucket, size_t slice) {
     }
   }
   tree.rounds[id] = round_;
+}
+
+// Streams of one carrier take turns in slices that are larger than their part of a round. Were
+// these to start as soon as they can, those who receive them would have too much to do first and
+// nothing later.
+bool OpenShop::IsDue(const OpenTree& open) const {
+  const ScheduledTree& tree = trees_[open.tree];
+  if (!tree.carried) return true;
+  const size_t started = tree.slices.size() - open.slices_left;
+  return static_cast<int64_t>(started) * limits_.rounds <=
+         static_cast<int64_t>(tree.slices.size()) * round_;
 }
 
 // Of the buckets whose next slice fits, the one whose source has most left to send.
@@ -297,7 +318,10 @@ uint32_t OpenShop::Run() {
       return std::pair(a.slices_left, a.slice_bytes) > std::pair(b.slices_left, b.slice_bytes);
     });
     bool moved = false;
-    for (OpenTree& open : open_) moved |= TakeOne(&open);
+    for (OpenTree& open : open_) moved |= IsDue(open) && TakeOne(&open);
+    for (OpenTree& open : open_) {
+      if (!moved) moved = TakeOne(&open);
+    }
     std::erase_if(open_, [](const OpenTree& open) { return open.slices_left == 0; });
     idle_rounds = moved ? 0 : idle_rounds + 1;
     RESHARD_CHECK(idle_rounds <= ledger_.horizon(), "a slice fits no round");

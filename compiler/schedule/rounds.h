@@ -22,6 +22,7 @@ struct RoundLimits {
   bool flat = false;                // nothing is passed on from domain to domain
   std::vector<int64_t> pack_bytes;  // per site: what it can pack in a round
   std::vector<int64_t> recv_bytes;  // per site: what it should receive in a round
+  int64_t rounds = 1;               // in which slices should start
 };
 
 // Fills ScheduledTree::rounds. Every slice alone fits `pack_bytes` and `recv_bytes`.

@@ -1,6 +1,8 @@
 #include "compiler/schedule/sizes.h"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "compiler/route/round_cost.h"
 #include "compiler/schedule/tree_levels.h"
@@ -22,6 +24,10 @@ constexpr uint32_t kSteadyStreams = 8;
 
 // In fewer rounds than these a port has so few slices that it had better take what there is.
 constexpr int64_t kManyRounds = 8;
+
+// Where ranks hand over bytes, slices of small streams may be this part of those of the largest: in
+// fewer and larger ones, a source of several streams has room for all of them in no round.
+constexpr int64_t kSteadyPart = 8;
 
 // However slow a port is, less than this is not worth a message.
 constexpr int64_t kLeastSlowBytes = int64_t{4} << 10;
@@ -46,6 +52,9 @@ class Sizer {
       if (rounds == 0) continue;
       rounds_ = std::max(rounds_, rounds);
       sources_ = kMaxSourcesPerSlice;
+    }
+    if (traffic_.hands_over && EvenBytes() > LeastBytes(0)) {
+      most_least_bytes_ = EvenBytes() / kSteadyPart + kCutAlignBytes;
     }
     int64_t most = 0;
     for (int attempt = 0; attempt < kCutAttempts; ++attempt) {
@@ -73,6 +82,8 @@ class Sizer {
   RoundLimits RoundShares() const;
 
  private:
+  // Of the largest stream, in equal slices.
+  int64_t EvenBytes() const;
   // Fewer rounds, in slices that are as even as those of more would be.
   void SpreadOver(int64_t rounds);
   SliceLimits Limits(bool by_port) const;
@@ -178,25 +189,25 @@ int64_t Sizer::LeastBytes(int64_t bytes_per_s) const {
   return std::min({most_bytes_, most_least_bytes_, own});
 }
 
-void Sizer::SpreadOver(int64_t rounds) {
-  rounds_ = rounds;
+int64_t Sizer::EvenBytes() const {
   int64_t largest = 0;
   for (const RoutedStream& stream : routing_.streams) {
     if (!stream.local) largest = std::max(largest, BytesOf(stream));
   }
-  most_least_bytes_ = CeilDiv(largest, rounds) + kCutAlignBytes;
+  return CeilDiv(largest, rounds_);
+}
+
+void Sizer::SpreadOver(int64_t rounds) {
+  rounds_ = rounds;
+  most_least_bytes_ = EvenBytes() + kCutAlignBytes;
 }
 
 SliceLimits Sizer::Limits(bool by_port) const {
   SliceLimits limits;
   limits.sources = sources_;
-  for (const RoutedStream& stream : routing_.streams) {
-    int64_t bytes = BytesOf(stream);
-    for (const RoutedTree& tree : stream.trees) {
-      const Rank head = tree.landers[0];
-      if (stream.local || !ports_.SameDomain(tree.sources[0].source, head)) continue;
-      bytes = std::max(bytes, traffic_.carried_bytes[ports_.site(head)]);
-    }
+  for (StreamId id = 0; id < routing_.streams.size(); ++id) {
+    const RoutedStream& stream = routing_.streams[id];
+    const int64_t bytes = std::max(BytesOf(stream), traffic_.turn_bytes[id]);
     // Cuts are rounded down by less than kCutAlignBytes.
     const int64_t even = CeilDiv(bytes, rounds_) + kCutAlignBytes;
     limits.slice_bytes.push_back(std::clamp(even, LeastBytes(SlowestRate(stream)), most_bytes_));
@@ -233,6 +244,7 @@ RoundLimits Sizer::RoundShares() const {
     }
   }
   limits.flat = IsFlat(traffic_);
+  limits.rounds = rounds_;
   PortBytes relayed(ports_);
   for (const ScheduledTree& tree : trees_) {
     if (tree.local) continue;
@@ -258,6 +270,61 @@ RoundLimits Sizer::RoundShares() const {
     limits.pack_bytes.push_back(std::max(PackRoom(site), widest_portion[site]));
   }
   return limits;
+}
+
+// What one rank sends to another of a tree.
+struct PairUse {
+  std::pair<Rank, Rank> ranks;
+  uint32_t stream = 0;
+  int64_t bytes = 0;
+  int64_t part = 0;  // of the tree's bytes; all are kWholeTree
+};
+constexpr int64_t kWholeTree = int64_t{1} << 20;
+
+std::vector<PairUse> UsesOf(const ScheduledTree& tree) {
+  std::vector<PairUse> uses;
+  for (const SourceRun& run : tree.runs) {
+    uses.push_back({{run.source, tree.members[0]},
+                    tree.stream,
+                    run.extent,
+                    Portion(kWholeTree, run.extent, tree.bytes)});
+  }
+  for (uint32_t p = 1; p < tree.members.size(); ++p) {
+    const Rank parent = tree.members[TreeParent(tree.kind, p)];
+    uses.push_back({{parent, tree.members[p]}, tree.stream, tree.bytes, kWholeTree});
+  }
+  return uses;
+}
+
+// Fills Traffic::turn_bytes. Where every head gets its bytes over the network, trees were chosen
+// that share no two ranks.
+void FindTurns(const std::vector<ScheduledTree>& trees, Traffic* traffic) {
+  if (!trees.empty()) traffic->turn_bytes.assign(trees.back().stream + size_t{1}, 0);
+  if (!traffic->hands_over) return;
+  std::vector<PairUse> uses;
+  for (const ScheduledTree& tree : trees) {
+    if (tree.local) continue;
+    const std::vector<PairUse> own = UsesOf(tree);
+    uses.insert(uses.end(), own.begin(), own.end());
+  }
+  std::sort(uses.begin(), uses.end(),
+            [](const PairUse& a, const PairUse& b) { return a.ranks < b.ranks; });
+  for (auto first = uses.begin(); first != uses.end();) {
+    const auto last = std::find_if(first, uses.end(),
+                                   [&](const PairUse& use) { return use.ranks != first->ranks; });
+    int64_t bytes = 0, parts = 0;
+    for (auto use = first; use != last; ++use) {
+      bytes += use->bytes;
+      parts += use->part;
+    }
+    // Parts of several trees fit side by side: while one tree gets its slice from this rank,
+    // another one gets it from another.
+    if (parts <= kWholeTree) bytes = 0;
+    for (; first != last; ++first) {
+      int64_t& most = traffic->turn_bytes[first->stream];
+      most = std::max(most, bytes);
+    }
+  }
 }
 
 }  // namespace
@@ -303,7 +370,9 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
                          run.extent);
     }
   }
-  traffic.carried_bytes.assign(topology.sites.size(), 0);
+  traffic.hands_over = std::any_of(trees.begin(), trees.end(),
+                                   [](const ScheduledTree& tree) { return tree.carried; });
+  FindTurns(trees, &traffic);
   std::vector<bool> hands_over(topology.sites.size(), false);
   for (const ScheduledTree& tree : trees) {
     if (tree.local) continue;
@@ -314,7 +383,6 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       if (!tree.carried) continue;
       if (tree.members.size() == 1) continue;
       hands_over[site] = true;
-      traffic.carried_bytes[ports.site(tree.members[0])] += run.extent;
     }
   }
   for (SiteId site = 0; site < hands_over.size(); ++site) {

@@ -24,6 +24,7 @@ struct Traffic {
   uint32_t most_local_streams = 0;  // of one rank, those without network
   size_t deepest = 1;
   int64_t round_ns = 0;       // what a round costs
+  bool hands_over = false;    // some head gets its bytes inside its domain
   bool landers_send = false;  // some lander also packs network messages
   // Of a rank, at most: the bytes that it packs, times kPackSlots, and those that it lands, times
   // kRecvSlots. In equal rounds its staging is this over their number.
@@ -31,9 +32,9 @@ struct Traffic {
   // The same of a rank that hands over to carriers, and what it lands once more: it sends to several
   // ranks in a round.
   int64_t handing_slot_bytes = 0;
-  // Per site, what is handed to it to pass on. A source has one message for it in a round, so that
-  // its trees take turns.
-  std::vector<int64_t> carried_bytes;
+  // Per stream, what passes between two ranks of its trees, of all streams together: the most of
+  // its pairs. A rank has one message for another in a round, so that these streams take turns.
+  std::vector<int64_t> turn_bytes;
   std::vector<int64_t> landed_bytes;  // per site, local streams included
   std::vector<int64_t> packed_bytes;  // per site, for messages
 };

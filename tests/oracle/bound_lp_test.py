@@ -480,6 +480,24 @@ class BoundLpTest(unittest.TestCase):
                        for a in range(domains) for i in range(width)]
             self.reaches_bound(Job([[50] * width] * domains, tensors), 1.05)
 
+    def test_half_of_a_domain_holds_what_another_needs(self):
+        for width in (4, 8):
+            with self.subTest(width=width):
+                tensors = [(10**9, [n // 2], [width + n]) for n in range(width)]
+                self.reaches_bound(Job([[1] * width] * 2, tensors, scaleup=8), 1.07)
+
+    def half_used(self, domains):
+        """Four of eight ranks hold what four of eight need a quarter of, in each domain."""
+        tensors = [(10**9, [h], [8 * (1 + d) + n for d in range(domains)])
+                   for h in range(4) for n in range(4)]
+        return Job([[1] * 8] * (1 + domains), tensors, scaleup=8)
+
+    def test_half_of_a_domain_holds_what_half_of_another_needs(self):
+        self.reaches_bound(self.half_used(1), 1.55)
+
+    def test_half_of_a_domain_holds_what_half_of_several_need(self):
+        self.reaches_bound(self.half_used(3), 1.9)
+
     def test_no_kind_of_trees_that_is_forced_is_faster_than_the_choice(self):
         for seed in range(140, 150):
             job = random_job(seed)
