@@ -1,6 +1,7 @@
 #include "compiler/route/carriers.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -8,6 +9,7 @@
 #include "compiler/route/deal.h"
 #include "compiler/route/trees.h"
 #include "compiler/route/water_fill.h"
+#include "runtime/base/rank_set.h"
 
 namespace reshard {
 namespace {
@@ -20,6 +22,9 @@ constexpr int64_t kOwnFirst = 1000;
 // nothing else in its rounds.
 constexpr int64_t kWorthSplitting = 256;
 
+// Carriers among which one is chosen: time to compile.
+constexpr size_t kLooks = 64;
+
 // What one set of ranks holds, over all network streams.
 struct Supply {
   struct Item {
@@ -28,8 +33,61 @@ struct Supply {
   };
   std::vector<Item> items;
   int64_t bytes = 0;
+  std::vector<DomainId> domains;                  // of the holders
   std::vector<OutletId> own;                      // of holders, rising
   std::vector<std::pair<OutletId, Rank>> others;  // carriers, one for each outlet, rising
+};
+
+// What holders in the same domains leave to the NICs around them.
+struct Rest {
+  struct Item {
+    uint32_t stream = 0;
+    ClassRange range;
+  };
+  std::vector<Item> items;
+  std::map<std::pair<OutletId, Rank>, int64_t> carried;  // per carrier
+};
+
+// What a carrier gets of which streams.
+class CarrierLoad {
+ public:
+  CarrierLoad(Rank rank, int64_t bytes) : rank_(rank), left_(bytes) {}
+
+  Rank rank() const { return rank_; }
+  int64_t left() const { return left_; }
+
+  void Take(uint32_t stream, RankSetId holders, int64_t bytes) {
+    left_ -= bytes;
+    trees_[stream] += bytes;
+    handed_[{holders, stream}] += bytes;
+  }
+
+  // How well it could take these bytes, less is better. Their holders have one message for the
+  // carrier in a round: they can serve all of its streams side by side as long as their parts of
+  // these do not add up to more than one.
+  std::tuple<bool, int64_t, bool, int64_t> RankFor(uint32_t stream, RankSetId holders,
+                                                   int64_t bytes, int64_t min_split) const {
+    constexpr int64_t kWhole = int64_t{1} << 20;
+    const int64_t more = std::min(bytes, std::max<int64_t>(left_, 1));
+    const auto tree = trees_.find(stream);
+    int64_t own = more, parts = 0;
+    for (auto part = handed_.lower_bound({holders, 0});
+         part != handed_.end() && part->first.first == holders; ++part) {
+      if (part->first.second == stream) {
+        own += part->second;
+      } else {
+        parts += Portion(kWhole, part->second, trees_.at(part->first.second));
+      }
+    }
+    parts += Portion(kWhole, own, more + (tree == trees_.end() ? 0 : tree->second));
+    return {left_ < min_split, std::max(parts, kWhole), tree == trees_.end(), -left_};
+  }
+
+ private:
+  Rank rank_;
+  int64_t left_;
+  std::map<uint32_t, int64_t> trees_;                         // by stream
+  std::map<std::pair<RankSetId, uint32_t>, int64_t> handed_;  // by (holders, stream)
 };
 
 class CarrierFinder {
@@ -46,7 +104,12 @@ class CarrierFinder {
     ChargeRelays();
     Fill();
     size_t next = 0;
-    for (const auto& [key, supply] : supplies_) Deal(supply, carried_[next++]);
+    // Of holders in the same domains, for the same groups.
+    std::map<std::pair<std::vector<DomainId>, std::vector<GroupId>>, Rest> rests;
+    for (const auto& [key, supply] : supplies_) {
+      DealOwn(supply, carried_[next++], &rests[{supply.domains, key.second}]);
+    }
+    for (auto& [key, rest] : rests) DealRest(&rest);
     Split();
     if (!landed_.empty()) TakeFromLocal();
   }
@@ -61,7 +124,17 @@ class CarrierFinder {
   void FindOutlets(RankSetId holders, Supply* supply);
   void ChargeRelays();
   void Fill();
-  void Deal(const Supply& supply, const Carried& carried);
+  // The last permitted cut at or below `at` bytes of a range.
+  int64_t CutOf(const ClassRange& range, int64_t at) const {
+    return std::max(in_.cuts->Floor(range.cls, range.begin + at) - range.begin, int64_t{0});
+  }
+  // Who holds the bytes sends them as a source.
+  Rank CarrierOf(ClassId cls, Rank rank) const {
+    const RankSetId holders = in_.transfers->classes[cls].holders;
+    return Contains(in_.transfers->rank_sets[holders], rank) ? kNone : rank;
+  }
+  void DealOwn(const Supply& supply, const Carried& carried, Rest* rest);
+  void DealRest(Rest* rest);
   void Split();
   DraftStream CarriedStream(const DraftStream& whole, Rank carrier, std::vector<ClassRange> ranges);
   std::vector<GroupId> OwnGroups(const DraftStream& part) const;
@@ -126,6 +199,7 @@ std::vector<GroupId> CarrierFinder::LanderGroups(const DraftStream& stream) cons
 
 void CarrierFinder::FindOutlets(RankSetId holders, Supply* supply) {
   const RankSetFacts& facts = (*in_.facts)[holders];
+  supply->domains = facts.by_domain.domains;
   for (const Rank rank : facts.networked) supply->own.push_back(in_.ports->outlet_of_rank(rank));
   std::sort(supply->own.begin(), supply->own.end());
   supply->own.erase(std::unique(supply->own.begin(), supply->own.end()), supply->own.end());
@@ -198,34 +272,69 @@ void CarrierFinder::Fill() {
   }
 }
 
-void CarrierFinder::Deal(const Supply& supply, const Carried& carried) {
-  std::vector<int64_t> item_bytes, part_bytes;
+// What of a supply its holders send themselves: as much of it as lies first. The rest is left to
+// those around them.
+void CarrierFinder::DealOwn(const Supply& supply, const Carried& carried, Rest* rest) {
+  std::vector<int64_t> item_bytes;
   for (const Supply::Item& item : supply.items) {
     item_bytes.push_back(streams_[item.stream].bytes[item.range].extent);
   }
   int64_t own_bytes = supply.bytes;
-  for (const int64_t bytes : carried) own_bytes -= bytes;
-  std::vector<Rank> ranks;
-  if (!supply.own.empty()) {
-    ranks.push_back(kNone);
-    part_bytes.push_back(own_bytes);
-  }
   for (size_t i = 0; i < carried.size(); ++i) {
-    ranks.push_back(supply.others[i].second);
-    part_bytes.push_back(carried[i]);
+    own_bytes -= carried[i];
+    if (carried[i] > 0) rest->carried[supply.others[i]] += carried[i];
   }
   const auto cut = [&](uint32_t item, int64_t at) {
-    const ClassRange& range = streams_[supply.items[item].stream].bytes[supply.items[item].range];
-    return std::max(in_.cuts->Floor(range.cls, range.begin + at) - range.begin, int64_t{0});
+    return CutOf(streams_[supply.items[item].stream].bytes[supply.items[item].range], at);
   };
-  const auto parts =
-      std::count_if(part_bytes.begin(), part_bytes.end(), [](int64_t bytes) { return bytes > 0; });
-  const int64_t min_split = std::max(kMinSplitBytes, supply.bytes / (parts * kWorthSplitting));
-  for (const reshard::Deal& deal : DealOut(item_bytes, part_bytes, min_split, cut)) {
+  for (const reshard::Deal& deal :
+       DealOut(item_bytes, {own_bytes, supply.bytes - own_bytes},
+               std::max(kMinSplitBytes, own_bytes / kWorthSplitting), cut)) {
     const Supply::Item& item = supply.items[deal.item];
     const ClassRange& range = streams_[item.stream].bytes[item.range];
-    parts_[{item.stream, ranks[deal.part]}].push_back(
-        {range.cls, range.begin + deal.begin, deal.extent});
+    const ClassRange part = {range.cls, range.begin + deal.begin, deal.extent};
+    if (deal.part == 0) {
+      parts_[{item.stream, kNone}].push_back(part);
+    } else {
+      rest->items.push_back({item.stream, part});
+    }
+  }
+}
+
+// Each range goes to the carrier where it adds least to what its holders hand over in turn, of
+// these to one that has bytes of the same stream, of these to the one with most left to do.
+void CarrierFinder::DealRest(Rest* rest) {
+  std::stable_sort(rest->items.begin(), rest->items.end(),
+                   [](const Rest::Item& a, const Rest::Item& b) { return a.stream < b.stream; });
+  std::vector<CarrierLoad> loads;
+  int64_t most_bytes = 0;
+  for (const auto& [carrier, bytes] : rest->carried) {
+    loads.emplace_back(carrier.second, bytes);
+    most_bytes = std::max(most_bytes, bytes);
+  }
+  const int64_t min_split = std::max(kMinSplitBytes, most_bytes / kWorthSplitting);
+  size_t first = 0;  // that has something left to do
+  for (Rest::Item item : rest->items) {
+    const RankSetId holders = in_.transfers->classes[item.range.cls].holders;
+    while (item.range.extent > 0) {
+      const auto better = [&](const CarrierLoad& a, const CarrierLoad& b) {
+        return a.RankFor(item.stream, holders, item.range.extent, min_split) <
+               b.RankFor(item.stream, holders, item.range.extent, min_split);
+      };
+      while (first + 1 < loads.size() && loads[first].left() < min_split) ++first;
+      const auto begin = loads.begin() + static_cast<ptrdiff_t>(first);
+      const auto end =
+          loads.begin() + static_cast<ptrdiff_t>(std::min(first + kLooks, loads.size()));
+      CarrierLoad& load = *std::min_element(begin, end, better);
+      int64_t extent = item.range.extent;
+      if (extent > load.left() + min_split) extent = CutOf(item.range, load.left());
+      if (extent == 0) extent = item.range.extent;
+      parts_[{item.stream, CarrierOf(item.range.cls, load.rank())}].push_back(
+          {item.range.cls, item.range.begin, extent});
+      load.Take(item.stream, holders, extent);
+      item.range.begin += extent;
+      item.range.extent -= extent;
+    }
   }
 }
 

@@ -25,28 +25,22 @@ int64_t BytesOf(const std::vector<ClassRange>& ranges) {
   return bytes;
 }
 
-// What each source sends, of a stream with several but not many of them. Empty: another one.
-std::vector<std::vector<ClassRange>> DivideBySource(const RoutedStream& stream,
-                                                    const std::vector<SourceRun>& runs) {
-  std::map<Rank, std::vector<ClassRange>> ranges_of;
-  size_t at = 0;
-  int64_t done = 0;  // of range `at`
-  for (const SourceRun& run : runs) {
-    std::vector<ClassRange>& ranges = ranges_of[run.source];
-    for (int64_t left = run.extent; left > 0;) {
-      const ClassRange& range = stream.bytes[at];
-      const int64_t extent = std::min(left, range.extent - done);
-      ranges.push_back({range.cls, range.begin + done, extent});
-      left -= extent;
-      done += extent;
-      if (done < range.extent) continue;
-      ++at;
-      done = 0;
+// What each NIC sends of a stream.
+struct NicLine {
+  std::vector<Rank> sources;
+  std::vector<ClassRange> bytes;
+};
+std::map<OutletId, NicLine> LinesOf(const Ports& ports, const RoutedStream& stream,
+                                    const std::vector<SourceRun>& runs) {
+  std::map<OutletId, NicLine> lines;
+  for (const SourceRange& piece : CutAtRuns(stream, runs)) {
+    NicLine& line = lines[ports.outlet_of_rank(piece.source)];
+    line.bytes.push_back(piece.range);
+    std::vector<Rank>& sources = line.sources;
+    if (std::find(sources.begin(), sources.end(), piece.source) == sources.end()) {
+      sources.push_back(piece.source);
     }
   }
-  std::vector<std::vector<ClassRange>> lines;
-  if (ranges_of.size() < 2 || ranges_of.size() > kFewSourcesPerSlice) return lines;
-  for (auto& [source, ranges] : ranges_of) lines.push_back(std::move(ranges));
   return lines;
 }
 
@@ -71,9 +65,10 @@ StreamOrder::StreamOrder(const TransferSet& transfers, const Topology& topology,
     if (!stream.local && !change.any()) {
       change.small_sources = FindSmallSources(stream, trees[next_tree].runs, fewest_rounds);
     }
-    if (any_carried && !stream.local && !change.any() && stream.trees.size() == 1 &&
-        !trees[next_tree].carried) {
-      change.by_source = DivideBySource(stream, trees[next_tree].runs);
+    const bool one_tree = !stream.local && stream.trees.size() == 1 && !trees[next_tree].carried;
+    const bool even = change.lanes > 1 || any_carried;
+    if (one_tree && even && change.is_wide.empty() && change.small_sources.small.empty()) {
+      change.lines = LinesFor(stream, trees[next_tree].runs);
     }
     changes_ = changes_ || change.any();
     next_tree += stream.trees.size();
@@ -117,6 +112,23 @@ std::vector<std::vector<ClassRange>> StreamOrder::TurnsOf(const RoutedStream& st
   std::vector<std::vector<ClassRange>> turns;
   for (auto& [key, line] : lines) turns.push_back(std::move(line));
   return turns;
+}
+
+// With few NICs, what each of them sends: all send in every round. With more than a slice has
+// sources, and NICs that several sources share, all bytes by NIC: lanes are of different ones.
+std::vector<std::vector<ClassRange>> StreamOrder::LinesFor(
+    const RoutedStream& stream, const std::vector<SourceRun>& runs) const {
+  std::vector<std::vector<ClassRange>> lines;
+  std::vector<ClassRange> by_nic;
+  bool shared = false;
+  for (auto& [outlet, line] : LinesOf(ports_, stream, runs)) {
+    shared = shared || line.sources.size() > 1;
+    by_nic.insert(by_nic.end(), line.bytes.begin(), line.bytes.end());
+    lines.push_back(std::move(line.bytes));
+  }
+  if (lines.size() > kFewSourcesPerSlice) lines.clear();
+  if (lines.empty() && shared) lines.push_back(std::move(by_nic));
+  return lines;
 }
 
 StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
@@ -165,8 +177,8 @@ std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const C
     const std::vector<ClassRange> large = InterleaveLanes(cuts_, sources.large, 2, parts / 2 + 1);
     return SpreadEvenly(cuts_, large, sources.small, parts);
   }
-  if (!change.by_source.empty()) {
-    return TakeTurns(cuts_, change.by_source, rounds + rounds / kSpareChunks + 1);
+  if (change.lines.size() > 1) {
+    return TakeTurns(cuts_, change.lines, rounds + rounds / kSpareChunks + 1);
   }
   std::vector<ClassRange> narrow, wide;
   for (size_t i = 0; i < stream.bytes.size(); ++i) {
@@ -174,6 +186,7 @@ std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const C
   }
   if (change.lanes > 1) {
     const int64_t chunks = std::min(rounds, BytesOf(narrow) / change.lanes / kMinSliceBytes + 1);
+    if (!change.lines.empty()) narrow = change.lines[0];
     narrow = InterleaveLanes(cuts_, narrow, change.lanes, chunks);
   }
   if (wide.empty()) return narrow;

@@ -45,15 +45,18 @@ class StreamOrder {
     int64_t wide_copy_ps = 0;   // that the lander's scale-up port takes for all wide bytes
     int64_t wide_bytes = 0;
     SmallSources small_sources;
-    std::vector<std::vector<ClassRange>> turns;      // of a local stream, what needers take in turn
-    std::vector<std::vector<ClassRange>> by_source;  // of few sources; empty: one after the other
+    std::vector<std::vector<ClassRange>> turns;  // of a local stream, what needers take in turn
+    // What each of a few NICs sends, or all bytes by NIC. Empty: the order of the stream.
+    std::vector<std::vector<ClassRange>> lines;
     bool any() const {
       return lanes > 1 || !is_wide.empty() || !small_sources.small.empty() || !turns.empty() ||
-             !by_source.empty();
+             lines.size() > 1;
     }
   };
   std::vector<bool> FindCopyingDomains() const;
   Change ChangeOf(const RoutedStream& stream) const;
+  std::vector<std::vector<ClassRange>> LinesFor(const RoutedStream& stream,
+                                                const std::vector<SourceRun>& runs) const;
   std::vector<std::vector<ClassRange>> TurnsOf(const RoutedStream& stream) const;
   std::vector<ClassRange> Reorder(const RoutedStream& stream, const Change& change,
                                   int64_t rounds) const;

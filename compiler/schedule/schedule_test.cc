@@ -146,6 +146,24 @@ TEST_CASE("in a domain that copies decide, no needer gets much more in a round t
   }
 }
 
+TEST_CASE("a slice is of several NICs where a head takes what these send together") {
+  for (const Rank domains : {3U, 6U}) {
+    CAPTURE(domains);
+    Job job;
+    for (Rank d = 0; d < domains; ++d) job.AddDomain(2, kRate / 2, 2);
+    job.AddDomain(1, kRate);
+    for (const Rank i : {0U, 1U}) {
+      for (Rank d = 0; d < domains; ++d) {
+        job.AddClass({2 * d + i}, {2 * domains}, {int64_t{256} << 20});
+      }
+    }
+    const Built built = Build(job, {}, {});
+    const int64_t bound_ns = WitnessNs(built.routing.witnesses[0]);
+    CHECK(PredictNs(job.topology, built.schedule) <= bound_ns + bound_ns / 16);
+    CHECK(CheckSchedule(job, {}, built.schedule) == "");
+  }
+}
+
 TEST_CASE("small parts of many sources move beside large ones") {
   Job job;
   constexpr Rank kSources = 512;

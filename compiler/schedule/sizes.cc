@@ -27,7 +27,7 @@ constexpr int64_t kManyRounds = 8;
 
 // Where ranks hand over bytes, slices of small streams may be this part of those of the largest: in
 // fewer and larger ones, a source of several streams has room for all of them in no round.
-constexpr int64_t kSteadyPart = 8;
+constexpr int64_t kSteadyPart = 32;
 
 // However slow a port is, less than this is not worth a message.
 constexpr int64_t kLeastSlowBytes = int64_t{4} << 10;
@@ -261,7 +261,8 @@ RoundLimits Sizer::RoundShares() const {
     int64_t bytes = share + share / 128;
     // Where senders are the limit, whole slices fill a round best: the rest of a share that is not
     // a multiple would stay unused in every round, and the round had better be shorter.
-    if (traffic_.senders_busiest && bytes >= widest_ && rounds_ >= kManyRounds) {
+    const bool alike = !traffic_.hands_over;  // are slices?
+    if (alike && traffic_.senders_busiest && bytes >= widest_ && rounds_ >= kManyRounds) {
       bytes = bytes / widest_ * widest_ + widest_ / 128;
     }
     limits.port_bytes.push_back(bytes - relayed.bytes(port));
@@ -331,7 +332,7 @@ void FindTurns(const std::vector<ScheduledTree>& trees, Traffic* traffic) {
 
 int64_t RoundCount(const Traffic& traffic, int64_t most_bytes) {
   return WantedRounds(traffic.most_landed_bytes, traffic.busy_ps / 1000,
-                      static_cast<int64_t>(traffic.deepest), most_bytes, traffic.round_ns);
+                      static_cast<int64_t>(traffic.network_levels), most_bytes, traffic.round_ns);
 }
 
 Traffic FindTraffic(const Topology& topology, const Ports& ports,
@@ -354,7 +355,9 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
       traffic.most_local_streams = std::max(traffic.most_local_streams, ++count);
       continue;
     }
-    traffic.deepest = std::max(traffic.deepest, LevelCount(tree.kind, tree.members.size()));
+    const size_t levels = LevelCount(tree.kind, tree.members.size());
+    traffic.deepest = std::max(traffic.deepest, levels);
+    traffic.network_levels = std::max(traffic.network_levels, levels - (tree.carried ? 1 : 0));
     for (uint32_t p = 1; p < tree.members.size(); ++p) {
       const Rank parent = tree.members[TreeParent(tree.kind, p)];
       received.Add(ports.outlet_of_rank(tree.members[p]), tree.bytes);

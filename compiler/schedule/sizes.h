@@ -23,6 +23,7 @@ struct Traffic {
   uint32_t most_streams = 0;        // of one rank
   uint32_t most_local_streams = 0;  // of one rank, those without network
   size_t deepest = 1;
+  size_t network_levels = 1;  // of the deepest tree, without hand-over inside a domain
   int64_t round_ns = 0;       // what a round costs
   bool hands_over = false;    // some head gets its bytes inside its domain
   bool landers_send = false;  // some lander also packs network messages

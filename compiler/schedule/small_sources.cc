@@ -14,17 +14,17 @@ constexpr int64_t kSmallPart = 8;
 // Another order has to save this part of the rounds.
 constexpr int64_t kLeastGain = 32;
 
-// Cuts the stream's bytes where its runs end, and puts those of small sources apart.
-void Divide(const RoutedStream& stream, const std::vector<SourceRun>& runs,
-            const std::map<Rank, int64_t>& bytes_of, int64_t small_bytes, SmallSources* out) {
+}  // namespace
+
+std::vector<SourceRange> CutAtRuns(const RoutedStream& stream, const std::vector<SourceRun>& runs) {
+  std::vector<SourceRange> pieces;
   size_t at = 0;
   int64_t done = 0;  // of range `at`
   for (const SourceRun& run : runs) {
-    std::vector<ClassRange>& part = bytes_of.at(run.source) < small_bytes ? out->small : out->large;
     for (int64_t left = run.extent; left > 0;) {
       const ClassRange& range = stream.bytes[at];
       const int64_t extent = std::min(left, range.extent - done);
-      part.push_back({range.cls, range.begin + done, extent});
+      pieces.push_back({{range.cls, range.begin + done, extent}, run.source});
       left -= extent;
       done += extent;
       if (done < range.extent) continue;
@@ -32,9 +32,8 @@ void Divide(const RoutedStream& stream, const std::vector<SourceRun>& runs,
       done = 0;
     }
   }
+  return pieces;
 }
-
-}  // namespace
 
 SmallSources FindSmallSources(const RoutedStream& stream, const std::vector<SourceRun>& runs,
                               int64_t rounds) {
@@ -54,7 +53,10 @@ SmallSources FindSmallSources(const RoutedStream& stream, const std::vector<Sour
   SmallSources found;
   const int64_t own_rounds = count / kFewSourcesPerSlice;
   if (own_rounds <= Portion(rounds, bytes, total) + rounds / kLeastGain) return found;
-  Divide(stream, runs, bytes_of, small_bytes, &found);
+  for (const SourceRange& piece : CutAtRuns(stream, runs)) {
+    const bool small = bytes_of.at(piece.source) < small_bytes;
+    (small ? found.small : found.large).push_back(piece.range);
+  }
   if (found.large.empty()) return {};
   // Two sources of a slice are large ones: it may end in the middle of one.
   found.rounds = std::max<int64_t>(rounds, count / (kMaxSourcesPerSlice - 2) + 1);

@@ -16,6 +16,9 @@
 
 namespace reshard {
 
+// The stream's bytes in its order, cut where `runs` end, which cover it in its order.
+std::vector<SourceRange> CutAtRuns(const RoutedStream& stream, const std::vector<SourceRun>& runs);
+
 // A stream's bytes in two parts, each in the order of the stream.
 struct SmallSources {
   std::vector<ClassRange> large;

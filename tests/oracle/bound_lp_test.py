@@ -486,6 +486,10 @@ class BoundLpTest(unittest.TestCase):
                 tensors = [(10**9, [n // 2], [width + n]) for n in range(width)]
                 self.reaches_bound(Job([[1] * width] * 2, tensors, scaleup=8), 1.07)
 
+    def test_nics_of_several_rates_send_in_every_round(self):
+        tensors = [(10**9, [h], [4, 5, 6, 7]) for h in range(4)]
+        self.reaches_bound(Job([[5, 8, 5, 8], [5, 20, 5, 20]], tensors, scaleup=148), 1.25)
+
     def half_used(self, domains):
         """Four of eight ranks hold what four of eight need a quarter of, in each domain."""
         tensors = [(10**9, [h], [8 * (1 + d) + n for d in range(domains)])
@@ -493,10 +497,10 @@ class BoundLpTest(unittest.TestCase):
         return Job([[1] * 8] * (1 + domains), tensors, scaleup=8)
 
     def test_half_of_a_domain_holds_what_half_of_another_needs(self):
-        self.reaches_bound(self.half_used(1), 1.55)
+        self.reaches_bound(self.half_used(1), 1.2)
 
     def test_half_of_a_domain_holds_what_half_of_several_need(self):
-        self.reaches_bound(self.half_used(3), 1.9)
+        self.reaches_bound(self.half_used(3), 1.3)
 
     def test_no_kind_of_trees_that_is_forced_is_faster_than_the_choice(self):
         for seed in range(140, 150):
