@@ -57,8 +57,7 @@ StreamOrder::StreamOrder(const TransferSet& transfers, const Topology& topology,
       routing_(routing),
       busy_ps_(busy_ps),
       copies_decide_(FindCopyingDomains()) {
-  const bool any_carried = std::any_of(trees.begin(), trees.end(),
-                                       [](const ScheduledTree& tree) { return tree.carried; });
+  const bool any_carried = std::any_of(trees.begin(), trees.end(), IsPassedOnByCarrier);
   size_t next_tree = 0;
   for (const RoutedStream& stream : routing.streams) {
     Change& change = changes_of_.emplace_back(ChangeOf(stream));

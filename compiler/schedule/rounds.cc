@@ -263,7 +263,7 @@ void OpenShop::Take(OpenTree* open, size_t bucket, size_t slice) {
 // nothing later.
 bool OpenShop::IsDue(const OpenTree& open) const {
   const ScheduledTree& tree = trees_[open.tree];
-  if (!tree.carried) return true;
+  if (!IsPassedOnByCarrier(tree)) return true;
   const size_t started = tree.slices.size() - open.slices_left;
   return static_cast<int64_t>(started) * limits_.rounds <=
          static_cast<int64_t>(tree.slices.size()) * round_;
@@ -319,8 +319,8 @@ uint32_t OpenShop::Run() {
     });
     bool moved = false;
     for (OpenTree& open : open_) moved |= IsDue(open) && TakeOne(&open);
-    for (OpenTree& open : open_) {
-      if (!moved) moved = TakeOne(&open);
+    if (!moved) {
+      for (OpenTree& open : open_) moved |= TakeOne(&open);
     }
     std::erase_if(open_, [](const OpenTree& open) { return open.slices_left == 0; });
     idle_rounds = moved ? 0 : idle_rounds + 1;

@@ -373,8 +373,7 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
                          run.extent);
     }
   }
-  traffic.hands_over = std::any_of(trees.begin(), trees.end(),
-                                   [](const ScheduledTree& tree) { return tree.carried; });
+  traffic.hands_over = std::any_of(trees.begin(), trees.end(), IsPassedOnByCarrier);
   FindTurns(trees, &traffic);
   std::vector<bool> hands_over(topology.sites.size(), false);
   for (const ScheduledTree& tree : trees) {

@@ -25,13 +25,13 @@ struct Traffic {
   size_t deepest = 1;
   size_t network_levels = 1;  // of the deepest tree, without hand-over inside a domain
   int64_t round_ns = 0;       // what a round costs
-  bool hands_over = false;    // some head gets its bytes inside its domain
+  bool hands_over = false;    // some head is a carrier
   bool landers_send = false;  // some lander also packs network messages
   // Of a rank, at most: the bytes that it packs, times kPackSlots, and those that it lands, times
   // kRecvSlots. In equal rounds its staging is this over their number.
   int64_t slot_bytes = 0;
-  // The same of a rank that hands over to carriers, and what it lands once more: it sends to several
-  // ranks in a round.
+  // The same of a rank that hands over to carriers, and what it lands once more: it sends to
+  // several ranks in a round.
   int64_t handing_slot_bytes = 0;
   // Per stream, what passes between two ranks of its trees, of all streams together: the most of
   // its pairs. A rank has one message for another in a round, so that these streams take turns.

@@ -48,6 +48,11 @@ struct ScheduledTree {
   std::vector<uint32_t> rounds;     // of the slices; all different
 };
 
+// Is the head a carrier, which sends the tree's bytes on?
+inline bool IsPassedOnByCarrier(const ScheduledTree& tree) {
+  return tree.carried && tree.members.size() > 1;
+}
+
 // The trees of all streams in order, with their runs.
 std::vector<ScheduledTree> MakeTrees(const Routing& routing, const Ports& ports);
 
