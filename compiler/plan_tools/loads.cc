@@ -71,20 +71,6 @@ void SpreadOverNics(const Plan& plan, PlanLoads* loads) {
 
 }  // namespace
 
-std::vector<uint32_t> DomainsOf(const Plan& plan, const RankList& ranks) {
-  std::vector<uint32_t> domains;
-  size_t site = 0;
-  for (const Rank rank : ranks) {
-    while (site < plan.sites.size() && plan.sites[site].rank < rank) ++site;
-    if (site < plan.sites.size() && plan.sites[site].rank == rank) {
-      domains.push_back(plan.sites[site].domain);
-    }
-  }
-  std::sort(domains.begin(), domains.end());
-  domains.erase(std::unique(domains.begin(), domains.end()), domains.end());
-  return domains;
-}
-
 std::vector<std::vector<uint32_t>> DomainsOfSets(const Plan& plan) {
   std::unordered_map<Rank, uint32_t> domain_of;  // for lookup only
   for (const PlanSite& site : plan.sites) domain_of.emplace(site.rank, site.domain);

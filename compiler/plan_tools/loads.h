@@ -31,9 +31,6 @@ PlanLoads ComputeLoads(const Plan& plan);
 // Per rank set of the plan, the domains of its ranks.
 std::vector<std::vector<uint32_t>> DomainsOfSets(const Plan& plan);
 
-// Domains of the ranks in `ranks`, rising, each once. Ranks without a site are passed over.
-std::vector<uint32_t> DomainsOf(const Plan& plan, const RankList& ranks);
-
 }  // namespace reshard
 
 #endif  // RESHARD_COMPILER_PLAN_TOOLS_LOADS_H_

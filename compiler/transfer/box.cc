@@ -67,13 +67,6 @@ bool BoxesOverlap(BoxView a, BoxView b) {
   return true;
 }
 
-bool BoxContains(BoxView outer, BoxView inner) {
-  for (size_t d = 0; d < outer.size(); ++d) {
-    if (inner[d].begin < outer[d].begin || inner[d].end() > outer[d].end()) return false;
-  }
-  return true;
-}
-
 void IntersectBoxes(BoxView a, BoxView b, std::vector<BoxDim>* out) {
   out->resize(a.size());
   for (size_t d = 0; d < a.size(); ++d) {

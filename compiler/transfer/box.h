@@ -57,8 +57,6 @@ class WorkBudget {
 int64_t BoxVolume(BoxView box);
 bool BoxesEqual(BoxView a, BoxView b);
 bool BoxesOverlap(BoxView a, BoxView b);
-// `inner` lies in `outer`.
-bool BoxContains(BoxView outer, BoxView inner);
 // The common part of two boxes that overlap.
 void IntersectBoxes(BoxView a, BoxView b, std::vector<BoxDim>* out);
 // A total order: all begins first, then all extents.

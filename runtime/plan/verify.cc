@@ -22,13 +22,8 @@
 namespace reshard {
 namespace {
 
-struct RuleFacts {
-  std::string_view text;
-  std::string_view meaning;
-};
-
-constexpr std::array kRules = {
-#define RESHARD_RULE(name, text, meaning) RuleFacts{text, meaning},
+constexpr std::array kRuleTexts = {
+#define RESHARD_RULE(name, text, meaning) std::string_view(text),
 #include "runtime/plan/verify_rules.def"
 #undef RESHARD_RULE
 };
@@ -53,9 +48,7 @@ void ExpandAll(const Plan& plan, const VerifyFacts& facts, VerifyLog* log) {
 
 }  // namespace
 
-std::string_view RuleText(VerifyRule rule) { return kRules[static_cast<size_t>(rule)].text; }
-
-std::string_view RuleMeaning(VerifyRule rule) { return kRules[static_cast<size_t>(rule)].meaning; }
+std::string_view RuleText(VerifyRule rule) { return kRuleTexts[static_cast<size_t>(rule)]; }
 
 std::string Describe(const Violation& violation) {
   return violation.where + ": error: " + violation.text + " [" +

@@ -22,8 +22,7 @@ enum class VerifyRule : uint16_t {
 #include "runtime/plan/verify_rules.def"
 #undef RESHARD_RULE
 };
-std::string_view RuleText(VerifyRule rule);     // "coverage-gap"
-std::string_view RuleMeaning(VerifyRule rule);  // one sentence
+std::string_view RuleText(VerifyRule rule);  // "cell-coverage"
 
 struct Violation {
   VerifyRule rule{};
