@@ -47,9 +47,9 @@ inline constexpr int kMaxJsonDepth = 64;
                             JsonNode* out, size_t max_bytes = kMaxJsonBytes);
 
 // The document with keys sorted, "comment" members left out and no white space: equal for equal
-// inputs whatever their formatting. Arrays at `unordered`, paths of at most two keys ("params",
-// "explicit.pieces"), are sorted, too: the order of their items has no meaning. The input digests
-// of a plan are SHA-256 of this text.
+// inputs whatever their formatting. Arrays at `unordered` are sorted, too: the order of their items
+// has no meaning. These are paths of keys ("params", "explicit.pieces"), of `*` for any key, and of
+// `[]` for the arrays in an array ("f.[]"). The input digests of a plan are SHA-256 of this text.
 std::string CanonicalJson(const JsonNode& node, std::span<const std::string_view> unordered = {});
 
 }  // namespace reshard
