@@ -167,11 +167,6 @@ Expr ConstantExpr(int64_t value, Span span) {
   return {NumberNode(value), span};
 }
 
-std::optional<int64_t> AsConstant(const Expr& expr) {
-  if (!expr || expr.node->op != ExprOp::kNumber) return std::nullopt;
-  return expr.node->number;
-}
-
 std::optional<std::string_view> AsName(const Expr& expr) {
   if (!expr || expr.node->op != ExprOp::kVariable) return std::nullopt;
   return expr.node->name;

@@ -73,8 +73,6 @@ bool IsFunctionName(std::string_view text);
 Expr ParseExpr(std::string_view text, Span span, Diagnostics* diags);
 // The expression that is just this number.
 Expr ConstantExpr(int64_t value, Span span);
-// The constant's value when the expression is a literal.
-std::optional<int64_t> AsConstant(const Expr& expr);
 // The variable's name when the expression is exactly one name.
 std::optional<std::string_view> AsName(const Expr& expr);
 

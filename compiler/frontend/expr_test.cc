@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "compiler/frontend/testing/as_constant.h"
 #include "doctest/doctest.h"
 
 namespace reshard {
 namespace {
+
+using testing::AsConstant;
 
 class MapEnv : public ExprEnv {
  public:

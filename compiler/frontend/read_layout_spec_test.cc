@@ -7,10 +7,13 @@
 #include "compiler/diag/diagnostics.h"
 #include "compiler/frontend/json_node.h"
 #include "compiler/frontend/layout_spec.h"
+#include "compiler/frontend/testing/as_constant.h"
 #include "doctest/doctest.h"
 
 namespace reshard {
 namespace {
+
+using testing::AsConstant;
 
 struct ReadResult {
   SourceMap sources;

@@ -99,20 +99,6 @@ bool IsSubset(const RankList& subset, const RankList& set) {
   return std::includes(set.begin(), set.end(), subset.begin(), subset.end());
 }
 
-bool Intersects(const RankList& a, const RankList& b) {
-  auto i = a.begin();
-  auto j = b.begin();
-  while (i != a.end() && j != b.end()) {
-    if (*i == *j) return true;
-    if (*i < *j) {
-      ++i;
-    } else {
-      ++j;
-    }
-  }
-  return false;
-}
-
 RankList Union(const RankList& a, const RankList& b) {
   RankList out;
   std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));

@@ -35,7 +35,6 @@ std::string DescribeRanks(const RankList& ranks);
 
 bool Contains(const RankList& set, Rank rank);
 bool IsSubset(const RankList& subset, const RankList& set);
-bool Intersects(const RankList& a, const RankList& b);
 RankList Union(const RankList& a, const RankList& b);
 RankList Intersection(const RankList& a, const RankList& b);
 RankList Difference(const RankList& a, const RankList& b);

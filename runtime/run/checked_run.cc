@@ -88,7 +88,7 @@ StatusOr<CheckedRunResult> RunChecked(const Plan& plan, const CheckedRunOptions&
   };
   enter(RunPhase::kPrepare, 0);
   StatusOr<std::unique_ptr<LoopbackJob>> created =
-      LoopbackJob::Create(plan, {options.timeout, options.executions, options.pace, options.trace});
+      LoopbackJob::Create(plan, {options.timeout, options.pace, options.trace});
   if (!created.ok()) return created.status();
   LoopbackJob& job = **created;
   ContentCheck content(plan, job);

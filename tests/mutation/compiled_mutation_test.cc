@@ -93,7 +93,7 @@ bool RepeatName(Plan* p) {
       const PlanFamily& first = p->families[a];
       PlanFamily& second = p->families[b];
       if (first.side != second.side || first.loop_begin != second.loop_begin ||
-          !Intersects(p->rank_sets[first.rank_set], p->rank_sets[second.rank_set])) {
+          Intersection(p->rank_sets[first.rank_set], p->rank_sets[second.rank_set]).empty()) {
         continue;
       }
       second.name = first.name;

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/exec/loopback/loopback_job.h"
+#include "runtime/exec/loopback/testing/run_loopback.h"
 #include "tests/property/compiled_job.h"
 #include "tests/property/job_content.h"
 
@@ -38,9 +38,7 @@ class Runner {
 
  private:
   std::string Executed(uint32_t executions) {
-    LoopbackOptions options;
-    options.executions = executions;
-    LoopbackHooks hooks;
+    testing::LoopbackHooks hooks;
     size_t seen = 0;
     std::string problem;
     hooks.fill = [&](uint32_t execution, const LoopbackParam& param) {
@@ -52,7 +50,7 @@ class Runner {
       if (problem.empty()) problem = Inspect(execution, param);
       return problem.empty() ? Status() : Status(StatusCode::kCorruptData, problem);
     };
-    const Status status = RunLoopback(loaded_.plan, options, hooks, nullptr);
+    const Status status = testing::RunLoopback(loaded_.plan, executions, {}, hooks);
     if (!problem.empty()) return problem;
     if (!status.ok()) return "not executed: " + std::string(status.message());
     if (seen != job_.params.size()) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <system_error>
@@ -196,26 +197,6 @@ Status LoopbackJob::Execute() {
   }
   stats_.elapsed = std::chrono::steady_clock::now() - start;
   RESHARD_RETURN_IF_ERROR(FirstFailure(results));
-  ++stats_.executions;
-  return Status();
-}
-
-Status RunLoopback(const Plan& plan, const LoopbackOptions& options, const LoopbackHooks& hooks,
-                   LoopbackStats* stats) {
-  StatusOr<std::unique_ptr<LoopbackJob>> created = LoopbackJob::Create(plan, options);
-  if (!created.ok()) return created.status();
-  LoopbackJob& job = **created;
-  for (uint32_t e = 0; e < options.executions; ++e) {
-    if (hooks.fill) {
-      for (const LoopbackParam& param : job.params()) hooks.fill(e, param);
-    }
-    RESHARD_RETURN_IF_ERROR(job.Execute());
-    if (stats != nullptr) *stats = job.stats();
-    if (!hooks.inspect) continue;
-    for (const LoopbackParam& param : job.params()) {
-      RESHARD_RETURN_IF_ERROR(hooks.inspect(e, param));
-    }
-  }
   return Status();
 }
 

@@ -7,7 +7,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -25,9 +24,8 @@ namespace reshard {
 struct LoopbackOptions {
   // How long one wait for another rank may last.
   std::chrono::nanoseconds timeout = std::chrono::seconds(30);
-  uint32_t executions = 1;  // of RunLoopback
-  double pace = 0;          // of LoopbackGroup
-  bool trace = false;       // records() then hold every span and message
+  double pace = 0;     // of LoopbackGroup
+  bool trace = false;  // records() then hold every span and message
 };
 
 // Bytes that a job of this plan allocates, computed from the plan before anything is allocated.
@@ -44,7 +42,6 @@ StatusOr<LoopbackMemory> LoopbackMemoryOf(const Plan& plan);
 struct LoopbackStats {
   std::chrono::nanoseconds elapsed{0};  // of the last execution
   int64_t max_staging_bytes = 0;        // largest arena really allocated
-  uint32_t executions = 0;
 };
 
 class LoopbackJob {
@@ -80,19 +77,6 @@ class LoopbackJob {
   uint64_t generation_ = 0;
   LoopbackStats stats_;
 };
-
-// Calls are made on the caller's thread, params by (rank, family, instance).
-struct LoopbackHooks {
-  // Before each execution (0, 1, ...), for every param: source bytes, and whatever destination and
-  // external buffers should hold before.
-  std::function<void(uint32_t execution, const LoopbackParam& param)> fill;
-  // After each execution, for every param. The first error ends the run.
-  std::function<Status(uint32_t execution, const LoopbackParam& param)> inspect;
-};
-
-// Create, then `executions` times fill, execute, inspect. Hooks may be empty.
-Status RunLoopback(const Plan& plan, const LoopbackOptions& options, const LoopbackHooks& hooks,
-                   LoopbackStats* stats = nullptr);
 
 }  // namespace reshard
 

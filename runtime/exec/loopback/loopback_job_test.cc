@@ -12,6 +12,7 @@
 #include "doctest/doctest.h"
 #include "runtime/exec/host_engine.h"
 #include "runtime/exec/loopback/loopback_world.h"
+#include "runtime/exec/loopback/testing/run_loopback.h"
 #include "runtime/plan/testing/small_plan.h"
 
 namespace reshard {
@@ -33,7 +34,8 @@ using Content = std::function<std::vector<uint8_t>(uint32_t execution, const Loo
 // Runs the plan three times with new source content each time and compares every destination param.
 void CheckMoves(const Plan& plan, const Content& content) {
   size_t compared = 0;
-  LoopbackHooks hooks;
+  uint32_t executions = 0;
+  testing::LoopbackHooks hooks;
   hooks.fill = [&](uint32_t execution, const LoopbackParam& param) {
     std::fill(param.bytes.begin(), param.bytes.end(), uint8_t{0xEE});
     if (param.side != PlanSide::kSource) return;
@@ -48,12 +50,13 @@ void CheckMoves(const Plan& plan, const Content& content) {
     CHECK(std::vector<uint8_t>(param.bytes.begin(), param.bytes.end()) ==
           content(execution, param));
     ++compared;
+    executions = execution + 1;
     return Status();
   };
   LoopbackStats stats;
-  const Status status = RunLoopback(plan, {std::chrono::seconds(20), 3}, hooks, &stats);
+  const Status status = testing::RunLoopback(plan, 3, {std::chrono::seconds(20)}, hooks, &stats);
   CHECK(status.ToString() == "ok");
-  CHECK(stats.executions == 3);
+  CHECK(executions == 3);
   CHECK(stats.max_staging_bytes == plan.header.totals.max_staging_bytes);
   CHECK(compared > 0);
 }
@@ -242,7 +245,7 @@ TEST_CASE("the memory of a job is known before it is made") {
 
 TEST_CASE("hooks see every param; their error ends the run") {
   std::vector<std::string> filled;
-  LoopbackHooks hooks;
+  testing::LoopbackHooks hooks;
   hooks.fill = [&](uint32_t, const LoopbackParam& param) {
     CHECK(param.bytes[0] == ParamBuffers::kUnsetByte);
     filled.push_back(std::to_string(param.rank) + " " + param.name);
@@ -250,7 +253,7 @@ TEST_CASE("hooks see every param; their error ends the run") {
   hooks.inspect = [](uint32_t, const LoopbackParam& param) {
     return param.rank < 4 ? Status() : Status(StatusCode::kCorruptData, "rank 4 it is");
   };
-  const Status status = RunLoopback(testing::ToyPlan(), {}, hooks);
+  const Status status = testing::RunLoopback(testing::ToyPlan(), 1, {}, hooks);
   CHECK(status.message() == "rank 4 it is");
   CHECK(filled == std::vector<std::string>{"0 w.rows", "1 w.rows", "2 w.columns", "3 w.columns",
                                            "4 w.columns", "5 w.columns"});
