@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "runtime/base/checked_math.h"
-#include "runtime/plan/verify.h"
+#include "runtime/plan/verified_program.h"
 
 namespace reshard::c_api {
 namespace {
@@ -53,18 +53,7 @@ Status PlanObject::VerifyRankOnce(uint32_t rank) {
   if (all_verified_) return Status();
   const std::lock_guard lock(mutex_);
   if (const auto known = verified_.find(rank); known != verified_.end()) return known->second;
-  VerifyOptions options;
-  options.max_violations = 1;
-  const VerifyReport report = VerifyRank(plan(), rank, options);
-  Status status;
-  if (!report.violations.empty()) {
-    status = Status(StatusCode::kCorruptData, Describe(report.violations.front()));
-  } else if (report.exhausted) {
-    status = Status(StatusCode::kLimitExceeded,
-                    "checking rank " + std::to_string(rank) + " of the plan takes too long");
-  }
-  verified_.emplace(rank, status);
-  return status;
+  return verified_.emplace(rank, VerifiedProgram(plan(), rank).status()).first->second;
 }
 
 const RankParams* PlanObject::ParamsOf(uint32_t rank) {

@@ -13,7 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "runtime/plan/load_rank.h"
+#include "runtime/plan/load_plan.h"
+#include "runtime/plan/verified_program.h"
 
 namespace {
 
@@ -35,6 +36,12 @@ int64_t CpuNanoseconds() {
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
 
+reshard::StatusOr<reshard::Program> LoadProgram(const char* path, uint32_t rank) {
+  const reshard::StatusOr<reshard::LoadedPlan> loaded = reshard::LoadPlanFile(path, {});
+  if (!loaded.ok()) return loaded.status();
+  return reshard::VerifiedProgram(loaded->plan, rank);
+}
+
 // False when the rank cannot be loaded.
 bool Measure(const char* path, uint32_t rank, uint32_t repeat) {
   std::vector<int64_t> wall_ns;
@@ -43,17 +50,17 @@ bool Measure(const char* path, uint32_t rank, uint32_t repeat) {
   for (uint32_t run = 0; run <= repeat; ++run) {
     const auto wall_begin = std::chrono::steady_clock::now();
     const int64_t cpu_begin = CpuNanoseconds();
-    const reshard::StatusOr<reshard::LoadedRank> loaded = reshard::LoadRankFile(path, rank, {});
+    const reshard::StatusOr<reshard::Program> program = LoadProgram(path, rank);
     const int64_t cpu = CpuNanoseconds() - cpu_begin;
     const std::chrono::nanoseconds wall = std::chrono::steady_clock::now() - wall_begin;
-    if (!loaded.ok()) {
-      std::fprintf(stderr, "load_rank_bench: %s\n", loaded.status().message().c_str());
+    if (!program.ok()) {
+      std::fprintf(stderr, "load_rank_bench: %s\n", program.status().message().c_str());
       return false;
     }
     if (run == 0) continue;  // the file was not in memory, perhaps
     wall_ns.push_back(wall.count());
     cpu_ns.push_back(cpu);
-    op_count = (*loaded).program.ops.size();
+    op_count = program->ops.size();
   }
   std::printf("%u %lld %lld %zu\n", rank, static_cast<long long>(Median(wall_ns)),
               static_cast<long long>(Median(cpu_ns)), op_count);
