@@ -9,6 +9,7 @@
 #include "compiler/emit/write_plan.h"
 #include "compiler/frontend/json_node.h"
 #include "compiler/transfer/leave_out_ranks.h"
+#include "runtime/base/list_text.h"
 #include "runtime/base/sha256.h"
 
 namespace reshard {
@@ -61,23 +62,13 @@ std::optional<TopoSpec> ReadTopoDocument(InputFile file, Diagnostics* diags, Sou
   return spec;
 }
 
-// All of them: "12-13,20".
-std::string ListText(const RankList& ranks) {
-  std::string text;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    const size_t first = i;
-    while (i + 1 < ranks.size() && ranks[i + 1] == ranks[i] + 1) ++i;
-    text += (first == 0 ? "" : ",") + std::to_string(ranks[first]);
-    if (i > first) text += "-" + std::to_string(ranks[i]);
-  }
-  return text;
-}
+std::string RankText(const RankList& ranks) { return RangesText({ranks.begin(), ranks.end()}); }
 
 // What the plan records of the options, rising by name.
 std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOptions& options,
                                                              const RankList& left_out) {
   std::vector<std::pair<std::string, std::string>> texts = {
-      {"exclude-ranks", left_out.empty() ? "none" : ListText(left_out)},
+      {"exclude-ranks", left_out.empty() ? "none" : RankText(left_out)},
       {"heads", options.route.heads == 0 ? "auto" : std::to_string(options.route.heads)},
       {"max-staging", std::to_string(options.schedule.max_staging_bytes)},
       {"slice",
@@ -143,7 +134,7 @@ void ExplainLostNics(const Topology& whole, const RankList& left_out, Diagnostic
     if (has_nic || lost.empty() || Difference(domain.ranks, left_out).empty()) continue;
     diags->Error(DiagnosticCode::kNoNic, Span{whole.file, 0, 0},
                  "all NICs of the domain '" + domain.name + "' are those of " +
-                     (lost.size() == 1 ? "rank " : "ranks ") + ListText(lost) +
+                     (lost.size() == 1 ? "rank " : "ranks ") + RankText(lost) +
                      ", excluded by --exclude-ranks or in the topology");
   }
 }

@@ -12,6 +12,7 @@
 #include "compiler/layout/name_skeleton.h"
 #include "compiler/layout/rank_params.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/list_text.h"
 #include "runtime/base/rank_set.h"
 
 namespace reshard {
@@ -27,12 +28,6 @@ constexpr std::array<std::string_view, 7> kHeadings = {
 #include "compiler/against/difference_kinds.def"
 #undef RESHARD_DIFFERENCE_KIND
 };
-
-std::string ListText(const std::vector<int64_t>& values) {
-  std::string text = "[";
-  for (size_t i = 0; i < values.size(); ++i) text += (i ? ", " : "") + std::to_string(values[i]);
-  return text + "]";
-}
 
 // A param of one layout, with the ranks on which the other layout has its names too.
 struct Candidate {

@@ -9,6 +9,7 @@
 #include "compiler/cli/write_escaped.h"
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/units.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
@@ -16,12 +17,6 @@ namespace {
 std::string PlaceText(const Span& span, const SourceMap& sources) {
   const SourceMap::Position at = sources.Locate(span.file, span.begin);
   return sources.path(span.file) + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
-}
-
-std::string ListText(const std::vector<int64_t>& values) {
-  std::string text = "[";
-  for (size_t i = 0; i < values.size(); ++i) text += (i ? ", " : "") + std::to_string(values[i]);
-  return text + "]";
 }
 
 std::string CountText(int64_t params) {

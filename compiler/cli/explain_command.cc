@@ -9,6 +9,7 @@
 #include "compiler/cli/style_options.h"
 #include "compiler/cli/write_escaped.h"
 #include "compiler/plan_tools/print_explain.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
@@ -36,19 +37,13 @@ std::string Hint(const std::string& asked, const std::vector<std::string>& names
   return hint + (names.size() > kNamesListed ? " and others" : "");
 }
 
-std::string JoinIndex(const std::vector<int64_t>& index) {
-  std::string text;
-  for (const int64_t i : index) text += (text.empty() ? "" : ", ") + std::to_string(i);
-  return "[" + text + "]";
-}
-
 Error CheckIndex(const PlanFamily& family, const std::vector<int64_t>& at) {
   bool inside = at.size() == family.shape.size();
   for (size_t i = 0; inside && i < at.size(); ++i) {
     inside = at[i] >= 0 && at[i] < family.shape[i];
   }
   if (inside) return std::nullopt;
-  return "--at " + JoinIndex(at) + " is no element of a param of shape " + JoinIndex(family.shape) +
+  return "--at " + ListText(at) + " is no element of a param of shape " + ListText(family.shape) +
          " [bad-index]";
 }
 

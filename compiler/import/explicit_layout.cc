@@ -5,6 +5,7 @@
 
 #include "compiler/import/export_reader.h"
 #include "compiler/import/fold_tensors.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 
@@ -15,7 +16,7 @@ JsonDoc ExplicitLayoutDoc(const ExplicitLayout& layout) {
   std::set<int64_t> all;
   for (const auto& [ranks, params] : layout.params) {
     all.insert(ranks.begin(), ranks.end());
-    for (JsonDoc& entry : FoldParams(params, RankListText(ranks))) entries.Add(std::move(entry));
+    for (JsonDoc& entry : FoldParams(params, RangesText(ranks))) entries.Add(std::move(entry));
   }
   JsonDoc mesh = JsonDoc::Object();
   mesh.Set("axes", JsonDoc::Array().Add("rank"))

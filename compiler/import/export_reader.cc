@@ -68,17 +68,4 @@ std::optional<DType> ReadTorchDtype(const JsonNode& node, const std::string& wha
   return std::nullopt;
 }
 
-std::string RankListText(const std::vector<int64_t>& ranks) {
-  std::string text;
-  for (size_t i = 0; i < ranks.size();) {
-    size_t end = i + 1;
-    while (end < ranks.size() && ranks[end] == ranks[end - 1] + 1) ++end;
-    if (!text.empty()) text += ',';
-    text += std::to_string(ranks[i]);
-    if (end - i > 1) text += "-" + std::to_string(ranks[end - 1]);
-    i = end;
-  }
-  return text;
-}
-
 }  // namespace reshard

@@ -32,9 +32,6 @@ std::optional<std::vector<int64_t>> ReadShape(const JsonNode& node, const std::s
 std::optional<DType> ReadTorchDtype(const JsonNode& node, const std::string& what,
                                     Diagnostics* diags);
 
-// Rising ranks as a layout file lists them: "0-3,8".
-std::string RankListText(const std::vector<int64_t>& ranks);
-
 }  // namespace reshard
 
 #endif  // RESHARD_COMPILER_IMPORT_EXPORT_READER_H_

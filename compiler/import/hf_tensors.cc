@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "compiler/import/fold_tensors.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
@@ -133,14 +134,6 @@ std::string Instance(const std::string& name, int64_t layer, int64_t expert) {
   return out;
 }
 
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text = "[";
-  for (const int64_t extent : shape) {
-    text += (text.size() == 1 ? "" : ", ") + std::to_string(extent);
-  }
-  return text + "]";
-}
-
 // The number of the layer that the name speaks of.
 std::optional<int64_t> LayerOf(std::string_view name) {
   if (!name.starts_with(kLayerPrefix)) return std::nullopt;
@@ -205,8 +198,8 @@ class TensorCheck {
   bool Fits(const ModelTensor& tensor, const std::vector<int64_t>& shape, DType dtype) {
     if (tensor.shape != shape) {
       diags_->Error(DiagnosticCode::kShapeMismatch, tensor.span,
-                    "'" + tensor.name + "' has shape " + ShapeText(tensor.shape) + ", expected " +
-                        ShapeText(shape) + " from the config");
+                    "'" + tensor.name + "' has shape " + ListText(tensor.shape) + ", expected " +
+                        ListText(shape) + " from the config");
       return false;
     }
     const bool dequantized = rules_.dequantized && tensor.dtype == DType::kF8E4M3 &&

@@ -15,6 +15,7 @@
 #include "compiler/import/model_tensor.h"
 #include "compiler/layout/limits.h"
 #include "runtime/base/checked_math.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
@@ -271,7 +272,7 @@ class Importer {
     if (boxes->shape != shape) {
       return Fail(
           entry.key_span, DiagnosticCode::kShapeMismatch,
-          "'" + entry.key + "' is " + ShapeText(shape) + ", its alias " + ShapeText(boxes->shape));
+          "'" + entry.key + "' is " + ListText(shape) + ", its alias " + ListText(boxes->shape));
     }
     met_boxes_ += static_cast<int64_t>(boxes->boxes.size());
     if (met_boxes_ > kMaxMetBoxes) {
@@ -290,13 +291,6 @@ class Importer {
       if (!AddPiece(node, entry, box, 0, param)) return false;
     }
     return true;
-  }
-
-  static std::string ShapeText(const std::vector<int64_t>& shape) {
-    std::string text = "[";
-    for (const int64_t extent : shape)
-      text += (text.size() > 1 ? ", " : "") + std::to_string(extent);
-    return text + "]";
   }
 
   ExplicitParam* ParamOf(const JsonNode& node, const Entry& entry) {

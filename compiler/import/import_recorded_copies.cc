@@ -13,6 +13,7 @@
 #include "compiler/import/model_tensor.h"
 #include "compiler/import/written_pieces.h"
 #include "compiler/layout/limits.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
@@ -96,7 +97,7 @@ class Importer {
     mesh.Set("axes", JsonDoc::Array().Add("rank")).Set("ranks", JsonDoc::Array(ranks));
     JsonDoc entries = JsonDoc::Array();
     for (const Recording& recording : recordings_) {
-      for (JsonDoc& entry : FoldParams(recording.params, RankListText(recording.ranks))) {
+      for (JsonDoc& entry : FoldParams(recording.params, RangesText(recording.ranks))) {
         entries.Add(std::move(entry));
       }
     }

@@ -6,15 +6,10 @@
 #include "compiler/layout/rank_params.h"
 #include "compiler/layout/scope.h"
 #include "runtime/base/checked_math.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
-
-std::string ListText(const std::vector<int64_t>& values) {
-  std::string text = "[";
-  for (size_t i = 0; i < values.size(); ++i) text += (i ? ", " : "") + std::to_string(values[i]);
-  return text + "]";
-}
 
 class ExpectationChecker {
  public:

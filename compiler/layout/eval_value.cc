@@ -8,17 +8,10 @@
 #include "compiler/layout/limits.h"
 #include "compiler/layout/value_tree.h"
 #include "runtime/base/checked_math.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
-namespace {
-
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
-
-}  // namespace
+namespace {}  // namespace
 
 class ValueTree::Evaluator {
  public:
@@ -45,7 +38,7 @@ class ValueTree::Evaluator {
     }
     if (bytes && *bytes <= kMaxTensorBytes) return Outcome::kDone;
     return context_.Fail(DiagnosticCode::kTooLarge, spec.span,
-                         "the shape " + ShapeText(out->shape) + " is too large");
+                         "the shape " + ListText(out->shape) + " is too large");
   }
 
  private:
@@ -147,8 +140,8 @@ class ValueTree::Evaluator {
     }
     if (!same) {
       return Fail(DiagnosticCode::kShapeMismatch, spec.span,
-                  "an input has shape " + ShapeText(other.shape) + ", expected it to agree with " +
-                      ShapeText(first.shape) +
+                  "an input has shape " + ListText(other.shape) + ", expected it to agree with " +
+                      ListText(first.shape) +
                       (dim < first.shape.size() ? " except along dim " + std::to_string(dim) : ""));
     }
     if (first.dtype == other.dtype) return Outcome::kDone;
@@ -445,7 +438,7 @@ class ValueTree::Evaluator {
     const std::optional<int64_t> after = CheckedProduct<int64_t>(shape);
     if (negative || !before || before != after || shape.size() > kMaxDims) {
       return Fail(DiagnosticCode::kBadReshape, spec.span,
-                  "reshape of " + ShapeText(in.shape) + " to " + ShapeText(shape) +
+                  "reshape of " + ListText(in.shape) + " to " + ListText(shape) +
                       " changes the number of elements");
     }
     *out = ReshapeView(in, shape, context_.budget);

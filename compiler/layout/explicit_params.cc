@@ -12,15 +12,10 @@
 #include "compiler/layout/param_boxes.h"
 #include "compiler/layout/template_runs.h"
 #include "runtime/base/checked_math.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
-
-std::string IndexText(const std::vector<int64_t>& values) {
-  std::string text = "[";
-  for (size_t i = 0; i < values.size(); ++i) text += (i ? ", " : "") + std::to_string(values[i]);
-  return text + "]";
-}
 
 class ExplicitTemplate {
  public:
@@ -191,7 +186,7 @@ class ExplicitTemplate {
     if (budget_.exhausted()) return TooManyPieces();
     if (!left.empty() && !spec_.fill) {
       return context_.Fail(DiagnosticCode::kParamGap, spec_.span,
-                           "no piece covers element " + IndexText(left[0].begin) + " of '" +
+                           "no piece covers element " + ListText(left[0].begin) + " of '" +
                                spec_.param.source + "'; add a piece or 'fill'");
     }
     for (const PieceBox& box : left) {
@@ -211,7 +206,7 @@ class ExplicitTemplate {
     std::vector<int64_t> at;
     for (size_t d = 0; d < a.begin.size(); ++d) at.push_back(std::max(a.begin[d], b.begin[d]));
     const Outcome o = context_.Fail(DiagnosticCode::kParamOverlap, second.span,
-                                    "element " + IndexText(at) + " of '" + spec_.param.source +
+                                    "element " + ListText(at) + " of '" + spec_.param.source +
                                         "' has two origins: '" + first.tensor.source + "' and '" +
                                         second.tensor.source + "'");
     return o;

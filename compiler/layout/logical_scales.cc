@@ -4,16 +4,12 @@
 #include <string>
 #include <utility>
 
+#include "runtime/base/list_text.h"
+
 namespace reshard {
 namespace {
 
 using Entry = LogicalTable::Entry;
-
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
 
 class ScaleResolver {
  public:
@@ -66,9 +62,9 @@ class ScaleResolver {
     if (!same_rank || expected != scale->shape) {
       diags_
           .Error(DiagnosticCode::kShapeMismatch, pending.span,
-                 "'" + name + "' has shape " + ShapeText(scale->shape) + ", expected " +
-                     ShapeText(expected) + ": one element per block of " +
-                     ShapeText(pending.block) + " of " + ShapeText(tensor.shape))
+                 "'" + name + "' has shape " + ListText(scale->shape) + ", expected " +
+                     ListText(expected) + ": one element per block of " + ListText(pending.block) +
+                     " of " + ListText(tensor.shape))
           .notes.push_back({tensor.declared, "the tensor that it scales is declared here"});
       return false;
     }

@@ -9,17 +9,12 @@
 #include "compiler/layout/logical_boxes.h"
 #include "compiler/layout/name_skeleton.h"
 #include "runtime/base/checked_math.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
 
 using Entry = LogicalTable::Entry;
-
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i ? ", " : "") + std::to_string(shape[i]);
-  return text + "]";
-}
 
 class TemplateAdder {
  public:
@@ -85,7 +80,7 @@ class TemplateAdder {
     }
     if (!total || *total > kMaxTensorBytes) {
       diags_.Error(DiagnosticCode::kTooLarge, spec.shape_span,
-                   "'" + spec.name.source + "' with shape " + ShapeText(super->shape) +
+                   "'" + spec.name.source + "' with shape " + ListText(super->shape) +
                        " does not fit 64 bits" + loops.Where());
       return false;
     }
@@ -222,8 +217,8 @@ class TemplateAdder {
     if (mine.shape != other.shape) {
       diags_
           .Error(DiagnosticCode::kShapeMismatch, mine.declared,
-                 "'" + name + "' has shape " + ShapeText(mine.shape) + ", expected " +
-                     ShapeText(other.shape) + " as on the other side")
+                 "'" + name + "' has shape " + ListText(mine.shape) + ", expected " +
+                     ListText(other.shape) + " as on the other side")
           .notes.push_back({other.declared, "'" + name + "' is declared here"});
       return false;
     }

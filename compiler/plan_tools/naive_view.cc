@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/base/checked_math.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
@@ -16,14 +17,6 @@ constexpr int64_t kMaxCuts = 1 << 20;
 
 int64_t FloorDiv(int64_t a, int64_t b) { return *CheckedFloorDiv(a, b); }
 int64_t CeilDiv(int64_t a, int64_t b) { return *CheckedCeilDiv(a, b); }
-
-std::string ShapeText(const std::vector<int64_t>& shape) {
-  std::string text = "[";
-  for (size_t i = 0; i < shape.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
-  }
-  return text + "]";
-}
 
 bool IsEmpty(const std::vector<int64_t>& shape) {
   return std::find(shape.begin(), shape.end(), 0) != shape.end();
@@ -67,12 +60,12 @@ bool NaiveOps::Charge(size_t pieces) {
 
 bool NaiveOps::CheckShape(const std::vector<int64_t>& shape) {
   for (const int64_t extent : shape) {
-    if (extent < 0) return Fail("shape " + ShapeText(shape) + " has a negative extent");
+    if (extent < 0) return Fail("shape " + ListText(shape) + " has a negative extent");
   }
   const std::optional<int64_t> count = CheckedProduct(std::span<const int64_t>(shape));
   // Room for the bytes of any dtype.
   if (!count || *count > std::numeric_limits<int64_t>::max() / 16) {
-    return Fail("shape " + ShapeText(shape) + " has too many elements");
+    return Fail("shape " + ListText(shape) + " has too many elements");
   }
   return true;
 }
@@ -212,8 +205,8 @@ bool NaiveOps::Cat(size_t dim, std::vector<NaiveView> views, NaiveView* out) {
     std::vector<int64_t> same = next.shape;
     if (same.size() == joined.shape.size()) same[dim] = joined.shape[dim];
     if (same != joined.shape || next.dtype != joined.dtype) {
-      return Fail("cannot join shapes " + ShapeText(joined.shape) + " and " +
-                  ShapeText(next.shape) + " along dim " + std::to_string(dim));
+      return Fail("cannot join shapes " + ListText(joined.shape) + " and " + ListText(next.shape) +
+                  " along dim " + std::to_string(dim));
     }
     const std::optional<int64_t> sum = CheckedAdd(joined.shape[dim], next.shape[dim]);
     if (!sum) return Fail("a joined extent does not fit 64 bits");
@@ -236,8 +229,8 @@ bool NaiveOps::Stack(size_t dim, std::vector<NaiveView> views, NaiveView* out) {
   if (dim > stacked.shape.size()) return Fail("no dim " + std::to_string(dim) + " to stack along");
   for (size_t i = 0; i < views.size(); ++i) {
     if (views[i].shape != stacked.shape || views[i].dtype != stacked.dtype) {
-      return Fail("cannot stack shapes " + ShapeText(stacked.shape) + " and " +
-                  ShapeText(views[i].shape));
+      return Fail("cannot stack shapes " + ListText(stacked.shape) + " and " +
+                  ListText(views[i].shape));
     }
     for (NaivePiece& piece : views[i].pieces) {
       piece.at.insert(piece.at.begin() + static_cast<std::ptrdiff_t>(dim), static_cast<int64_t>(i));
@@ -291,7 +284,7 @@ bool NaiveOps::Reshape(std::vector<int64_t> shape, NaiveView* view) {
   reshaped.dtype = view->dtype;
   reshaped.shape = std::move(shape);
   if (reshaped.element_count() != view->element_count()) {
-    return Fail("cannot reshape " + ShapeText(view->shape) + " to " + ShapeText(reshaped.shape));
+    return Fail("cannot reshape " + ListText(view->shape) + " to " + ListText(reshaped.shape));
   }
   std::vector<int64_t> unit(view->shape.size(), 1);
   for (size_t d = unit.size(); d-- > 1;) unit[d - 1] = unit[d] * view->shape[d];

@@ -4,19 +4,12 @@
 #include <utility>
 
 #include "runtime/base/checked_math.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
 
 constexpr size_t kMaxRefinedPieces = 1 << 20;
-
-std::string IndexText(const std::vector<int64_t>& index) {
-  std::string text = "[";
-  for (size_t i = 0; i < index.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(index[i]);
-  }
-  return text + "]";
-}
 
 void EraseDigit(size_t index, NaivePiece* piece) {
   piece->digits.erase(piece->digits.begin() + static_cast<std::ptrdiff_t>(index));
@@ -101,9 +94,9 @@ bool PlanOrigins::AddSuper(uint32_t super, const NaiveTensors& tensors, std::str
     }
     const NaiveTensor& expected = tensors.tensors()[*tensor];
     if (expected.shape != plan_super.shape || expected.dtype != plan_super.dtype) {
-      *error = "tensor '" + name + "' has shape " + IndexText(plan_super.shape) + " and dtype " +
+      *error = "tensor '" + name + "' has shape " + ListText(plan_super.shape) + " and dtype " +
                std::string(DTypeText(plan_super.dtype)) + " in the plan, " +
-               IndexText(expected.shape) + " and " + std::string(DTypeText(expected.dtype)) +
+               ListText(expected.shape) + " and " + std::string(DTypeText(expected.dtype)) +
                " in the inputs";
       return false;
     }
@@ -367,7 +360,7 @@ std::string PlanOrigins::Describe(uint32_t family, int64_t instance, int64_t byt
     if (!here) continue;
     const auto shape_begin = axes.begin() + static_cast<std::ptrdiff_t>(super.loop_begin.size());
     return "'" + super.name.Instance({axes.begin(), shape_begin}) + "' " +
-           IndexText({shape_begin, axes.end()});
+           ListText({shape_begin, axes.end()});
   }
   return FillBytes(family, PlanFillRule::kZero) + FillBytes(family, PlanFillRule::kKeep) > 0
              ? "a fill"

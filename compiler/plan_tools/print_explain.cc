@@ -10,6 +10,7 @@
 #include "compiler/plan_tools/json_text.h"
 #include "compiler/plan_tools/text_table.h"
 #include "compiler/plan_tools/units.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
@@ -32,15 +33,9 @@ std::string Elements(const ParamFlow& flow) {
   return flow.tensor + " [" + text + "]";
 }
 
-std::string Indices(const std::vector<int64_t>& index) {
-  std::string text;
-  for (const int64_t i : index) text += (text.empty() ? "" : ", ") + std::to_string(i);
-  return "[" + text + "]";
-}
-
 // "[0:3, 8:16]", or "[0, 8]..[3, 2]" where it is no box.
 std::string Indices(const ParamBox& box) {
-  if (!box.is_box) return Indices(box.first) + ".." + Indices(box.last);
+  if (!box.is_box) return ListText(box.first) + ".." + ListText(box.last);
   std::string text;
   for (size_t d = 0; d < box.first.size(); ++d) {
     text += (d == 0 ? "" : ", ") + Slice(box.first[d], box.last[d], box.step[d]);
@@ -351,7 +346,7 @@ void PrintFlowsText(const Plan& plan, const FlowsReport& report, const TextStyle
   const bool source = report.query.side == PlanSide::kSource;
   std::string question = (source ? "source rank " : "destination rank ") +
                          std::to_string(report.query.rank) + ", " + report.param;
-  if (report.query.at) question += " " + Indices(*report.query.at);
+  if (report.query.at) question += " " + ListText(*report.query.at);
   PrintLine(style, question + (source ? " goes to" : " comes from"), out);
   if (report.explanation.flows.empty()) {
     PrintLine(style,

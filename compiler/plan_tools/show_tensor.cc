@@ -7,15 +7,10 @@
 #include "compiler/plan_tools/tensor_places.h"
 #include "compiler/plan_tools/text_table.h"
 #include "compiler/plan_tools/units.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
-
-std::string Join(const std::vector<int64_t>& values) {
-  std::string text;
-  for (const int64_t value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
-  return "[" + text + "]";
-}
 
 // "[0:192, 0:4096:2]": begin:end:step as array slices are written.
 std::string Slices(const std::vector<IndexRun>& box) {
@@ -35,7 +30,8 @@ bool ShowTensorText(const Plan& plan, const std::string& name, const TextStyle& 
   const std::optional<TensorId> tensor = FindTensor(plan, name);
   if (!tensor) return false;
   const PlanSuper& super = plan.supers[tensor->super];
-  PrintLine(style, name + " " + std::string(DTypeText(super.dtype)) + " " + Join(super.shape), out);
+  PrintLine(style, name + " " + std::string(DTypeText(super.dtype)) + " " + ListText(super.shape),
+            out);
   const std::vector<TensorPlace> places = PlacesOfTensor(plan, *tensor);
   for (const PlanSide side : {PlanSide::kSource, PlanSide::kDestination}) {
     PrintLine(style, side == PlanSide::kSource ? "held by" : "needed by", out);
@@ -43,8 +39,8 @@ bool ShowTensorText(const Plan& plan, const std::string& name, const TextStyle& 
     for (const TensorPlace& place : places) {
       if (place.side != side) continue;
       table.Add({DescribeRanks(plan.rank_sets[place.rank_set]), Slices(place.box),
-                 FormatCount(place.bytes), place.param, Join(place.param_shape), Join(place.at),
-                 FormatCount(place.offset_bytes)});
+                 FormatCount(place.bytes), place.param, ListText(place.param_shape),
+                 ListText(place.at), FormatCount(place.offset_bytes)});
     }
     table.Print(style, out);
   }

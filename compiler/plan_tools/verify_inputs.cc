@@ -10,6 +10,7 @@
 
 #include "compiler/plan_tools/naive_layout.h"
 #include "compiler/plan_tools/plan_origins.h"
+#include "runtime/base/list_text.h"
 
 namespace reshard {
 namespace {
@@ -17,14 +18,6 @@ namespace {
 constexpr size_t kMaxFillRanges = 1 << 16;
 
 using Ranges = std::vector<std::pair<int64_t, int64_t>>;
-
-std::string IndexText(const std::vector<int64_t>& index) {
-  std::string text = "[";
-  for (size_t i = 0; i < index.size(); ++i) {
-    text += (i == 0 ? "" : ", ") + std::to_string(index[i]);
-  }
-  return text + "]";
-}
 
 // Of an element number in a shape.
 std::vector<int64_t> Unravel(int64_t element, const std::vector<int64_t>& shape) {
@@ -281,8 +274,8 @@ class Comparison {
       return false;
     };
     if (family.shape != param.view.shape) {
-      return differ("the plan gives it shape " + IndexText(family.shape) + ", the inputs " +
-                    IndexText(param.view.shape));
+      return differ("the plan gives it shape " + ListText(family.shape) + ", the inputs " +
+                    ListText(param.view.shape));
     }
     if (family.dtype != param.view.dtype) {
       return differ("the plan gives it dtype " + std::string(DTypeText(family.dtype)) +
@@ -323,11 +316,11 @@ class Comparison {
     }
     if (!least) return true;
     const int64_t element = least->byte / DTypeBytes(param.view.dtype);
-    Report(Where(rank, param.name), "element " + IndexText(Unravel(element, param.view.shape)) +
+    Report(Where(rank, param.name), "element " + ListText(Unravel(element, param.view.shape)) +
                                         " is " + origins_.Describe(index, instance, least->byte) +
                                         " in the plan, '" +
                                         tensors_.tensors()[least_piece->tensor].name + "' " +
-                                        IndexText(least->index) + " in the inputs");
+                                        ListText(least->index) + " in the inputs");
     return false;
   }
 

@@ -7,6 +7,7 @@
 
 #include "runtime/base/checked_math.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/list_text.h"
 #include "runtime/exec/same_elements.h"
 
 namespace reshard {
@@ -69,12 +70,6 @@ void CheckOverlaps(std::span<const ParamBuffer> buffers, const std::vector<size_
       furthest_written = i;
     }
   }
-}
-
-std::string ListText(const std::vector<int64_t>& list) {
-  std::string text = "[";
-  for (size_t i = 0; i < list.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(list[i]);
-  return text + "]";
 }
 
 // Whether `strides` are those of a row-major tensor; of a dimension of one element any will do.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "runtime/base/checked_math.h"
+#include "runtime/base/list_text.h"
 #include "runtime/plan/box_cover.h"
 #include "runtime/plan/box_tree.h"
 #include "runtime/plan/verify_facts.h"
@@ -47,15 +48,6 @@ bool Inside(const Box& outer, const int64_t* inner) {
     if (inner[n] < outer[n] || inner[n + 1] > outer[n + 1]) return false;
   }
   return true;
-}
-
-std::string Text(const std::vector<int64_t>& element) {
-  std::string text = "[";
-  for (const int64_t index : element) {
-    if (text.size() > 1) text += ", ";
-    text += std::to_string(index);
-  }
-  return text + "]";
 }
 
 // Cells of one super-tensor in a tree; `ids` are their numbers in the plan.
@@ -172,7 +164,7 @@ void CellChecker::CheckTiling(uint32_t place, const Box& box, const std::vector<
   if (result.exhausted) log_.Exhaust();
   if (result.fault) {
     log_.Add(VerifyRule::kCellCoverage, PlaceText(place),
-             "element " + Text(result.fault->element) + " lies in " +
+             "element " + ListText(result.fault->element) + " lies in " +
                  std::to_string(result.fault->part_count) + " cells");
   }
 }

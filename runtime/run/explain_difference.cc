@@ -7,6 +7,7 @@
 
 #include "runtime/base/checked_math.h"
 #include "runtime/base/dtype.h"
+#include "runtime/base/list_text.h"
 #include "runtime/run/content.h"
 
 namespace reshard {
@@ -27,15 +28,9 @@ std::vector<int64_t> Unravel(int64_t index, const std::vector<int64_t>& shape) {
   return at;
 }
 
-std::string IndexText(const std::vector<int64_t>& index) {
-  std::string text = "[";
-  for (size_t d = 0; d < index.size(); ++d) text += (d > 0 ? ", " : "") + std::to_string(index[d]);
-  return text + "]";
-}
-
 std::string ElementText(const PlanSuper& super, const std::vector<int64_t>& loop_values,
                         int64_t element) {
-  return super.name.Instance(loop_values) + IndexText(Unravel(element, super.shape));
+  return super.name.Instance(loop_values) + ListText(Unravel(element, super.shape));
 }
 
 // Looks for a run of elements with the found bytes.
@@ -133,7 +128,7 @@ std::string FoundInsteadOfElement(const Plan& plan, const LoopbackParam& param,
 }  // namespace
 
 std::string ContentDifference::Text() const {
-  return "rank " + std::to_string(rank) + ", '" + param + "' " + IndexText(index) + " (byte " +
+  return "rank " + std::to_string(rank) + ", '" + param + "' " + ListText(index) + " (byte " +
          std::to_string(offset_bytes) + "): expected " + expected + ", found " + found;
 }
 
