@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/wide_int.h"
 #include "runtime/plan/program.h"
 
 namespace reshard {
@@ -28,7 +29,6 @@ class Counter {
       totals_.max_staging_bytes = std::max(totals_.max_staging_bytes, rank.staging_bytes());
     }
     if (!plan_.cuts.empty()) {
-      __extension__ typedef __int128 Wide;
       const PlanCut& cut = plan_.cuts.front();
       totals_.bound_ns = static_cast<int64_t>(Wide{cut.bytes} * 1'000'000'000 / cut.bytes_per_s);
     }

@@ -5,12 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/wide_int.h"
 #include "runtime/plan/program.h"
 
 namespace reshard {
 namespace {
-
-__extension__ typedef __int128 Wide;
 
 struct Load {
   Wide out = 0;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/wide_int.h"
 
 namespace reshard {
 namespace {
@@ -48,7 +49,6 @@ void Tidy(ViewPiece* piece) {
 }
 
 int64_t MulMod(int64_t a, int64_t b, int64_t modulus) {
-  __extension__ using Wide = __int128;
   return static_cast<int64_t>(static_cast<Wide>(a) * b % modulus);
 }
 

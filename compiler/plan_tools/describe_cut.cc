@@ -6,6 +6,7 @@
 
 #include "compiler/plan_tools/units.h"
 #include "runtime/base/rank_set.h"
+#include "runtime/base/wide_int.h"
 
 namespace reshard {
 namespace {
@@ -96,7 +97,6 @@ std::string DescribeCut(const Plan& plan, const PlanCut& cut) {
 }
 
 int64_t CutNs(const PlanCut& cut) {
-  __extension__ typedef __int128 Wide;
   return static_cast<int64_t>(Wide{cut.bytes} * 1'000'000'000 / cut.bytes_per_s);
 }
 

@@ -5,12 +5,10 @@
 
 #include "compiler/diag/diagnostics.h"
 #include "compiler/plan_tools/units.h"
+#include "runtime/base/wide_int.h"
 
 namespace reshard {
 namespace {
-
-// 128 bits: products of figures fit.
-__extension__ typedef __int128 Wide;
 
 struct KnownFigure {
   FigureName name;

@@ -9,12 +9,10 @@
 #include <utility>
 
 #include "compiler/plan_tools/units.h"
+#include "runtime/base/wide_int.h"
 
 namespace reshard {
 namespace {
-
-// 128 bits: the largest limit with kMostDecimals decimals fits.
-__extension__ typedef __int128 Wide;
 
 struct Unit {
   std::string_view text;
@@ -74,7 +72,7 @@ struct Number {
 };
 
 constexpr Wide kMostWhole = Wide{INT64_MAX} + 1;
-constexpr int kMostDecimals = 18;
+constexpr int kMostDecimals = 18;  // the largest limit with so many fits 128 bits
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 

@@ -11,12 +11,10 @@
 #include "compiler/plan_tools/padding_diff.h"
 #include "compiler/plan_tools/summary.h"
 #include "runtime/base/sha256.h"
+#include "runtime/base/wide_int.h"
 
 namespace reshard {
 namespace {
-
-// 128 bits: products of figures fit.
-__extension__ typedef __int128 Wide;
 
 // One plan with what is derived from it.
 struct Side {

@@ -8,20 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/wide_int.h"
+
 namespace reshard {
 namespace {
-
-// Sums of numbers below 2^60, at most as many as a file has records.
-__extension__ typedef __int128 Wide;
-
-std::string Text(Wide number) {
-  std::string text;
-  do {
-    text.insert(text.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
-    number /= 10;
-  } while (number > 0);
-  return text;
-}
 
 class CutChecker {
  public:
@@ -255,11 +245,11 @@ void CutChecker::Check() {
   if (!counted || !log_.CanGoOn()) return;
   if (counted->bytes != cut().bytes) {
     Add("says that " + std::to_string(cut().bytes) + " bytes pass, the classes say " +
-        Text(counted->bytes));
+        WideText(counted->bytes));
   }
   if (counted->bytes_per_s != cut().bytes_per_s) {
     Add("says that its ports carry " + std::to_string(cut().bytes_per_s) +
-        " bytes/s, the topology says " + Text(counted->bytes_per_s));
+        " bytes/s, the topology says " + WideText(counted->bytes_per_s));
   }
   const PlanCut& binding = plan_.cuts.front();
   if (Wide{cut().bytes} * binding.bytes_per_s > Wide{binding.bytes} * cut().bytes_per_s) {

@@ -6,13 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/base/wide_int.h"
 #include "runtime/plan/plan_options.h"
 
 namespace reshard {
 namespace {
-
-// Sums of numbers below 2^60, at most as many as a file has records.
-__extension__ typedef __int128 Wide;
 
 constexpr int64_t kNanoseconds = 1'000'000'000;
 

@@ -5,21 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "runtime/base/wide_int.h"
+
 namespace reshard {
 namespace {
-
-// Sums of numbers below 2^60, at most as many as a file has records.
-__extension__ typedef __int128 Wide;
-
-std::string Text(Wide number) {
-  if (number < 0) return "-" + Text(-number);
-  std::string text;
-  do {
-    text.insert(text.begin(), static_cast<char>('0' + static_cast<int>(number % 10)));
-    number /= 10;
-  } while (number > 0);
-  return text;
-}
 
 class TotalsChecker {
  public:
@@ -37,7 +26,7 @@ class TotalsChecker {
     if (stated == counted) return;
     log_.Add(VerifyRule::kTotals, "totals",
              std::string(what) + " is " + std::to_string(stated) + ", the tables add up to " +
-                 Text(counted));
+                 WideText(counted));
   }
 
   void CheckStored();
@@ -138,7 +127,7 @@ void TotalsChecker::CheckBound() {
   if (plan_.header.totals.predicted_ns < bound) {
     log_.Add(VerifyRule::kTotals, "totals",
              "predicted_ns is " + std::to_string(plan_.header.totals.predicted_ns) +
-                 ", less than the bound of " + Text(bound) + ", which no schedule beats");
+                 ", less than the bound of " + WideText(bound) + ", which no schedule beats");
   }
 }
 
