@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "runtime/plan/program.h"
+#include "runtime/plan/walk.h"
 
 namespace reshard {
 namespace {
@@ -114,14 +115,6 @@ int64_t ByteInCell(const Plan& plan, const PlanCell& cell, const Box& box, bool 
     index = index * range.extent + step;
   }
   return index * DTypeBytes(plan.supers[cell.super].dtype);
-}
-
-int64_t CellBytes(const Plan& plan, const PlanCell& cell) {
-  int64_t bytes = DTypeBytes(plan.supers[cell.super].dtype);
-  for (size_t d = 0; d < plan.supers[cell.super].dims.size(); ++d) {
-    bytes *= plan.intervals[plan.cell_dims[cell.first_dim + d]].extent;
-  }
-  return bytes;
 }
 
 std::optional<Box> Overlap(const Plan& plan, const PlanPlace& place, const Box& box) {

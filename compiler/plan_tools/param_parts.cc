@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "compiler/plan_tools/unravel.h"
+
 namespace reshard {
 namespace {
 
@@ -21,17 +23,8 @@ struct AxisRun {
   std::vector<std::pair<size_t, PlanInterval>> dims;  // which these are of the axis's dims
 };
 
-std::vector<int64_t> IndexAt(const std::vector<int64_t>& extents, int64_t number) {
-  std::vector<int64_t> index(extents.size());
-  for (size_t i = extents.size(); i-- > 0;) {
-    index[i] = number % extents[i];
-    number /= extents[i];
-  }
-  return index;
-}
-
 std::vector<int64_t> LoopValues(const PlanFamily& family, int64_t instance) {
-  std::vector<int64_t> values = IndexAt(family.loop_extent, instance);
+  std::vector<int64_t> values = Unravel(instance, family.loop_extent);
   for (size_t i = 0; i < values.size(); ++i) values[i] += family.loop_begin[i];
   return values;
 }
@@ -192,7 +185,7 @@ ParamBox BoxOfSteps(const PlanFamily& family, int64_t instance, int64_t first,
   const size_t dims = family.shape.size();
   ParamBox box;
   box.param = family.name.Instance(LoopValues(family, instance));
-  box.first = IndexAt(family.shape, first);
+  box.first = Unravel(first, family.shape);
   box.step.assign(dims, 1);
   int64_t last = first;
   std::vector<int64_t> count(dims, 1), unit(dims, 1);
@@ -212,7 +205,7 @@ ParamBox BoxOfSteps(const PlanFamily& family, int64_t instance, int64_t first,
       box.is_box = false;
     }
   }
-  box.last = IndexAt(family.shape, last);
+  box.last = Unravel(last, family.shape);
   for (size_t d = 0; d < dims; ++d) {
     box.is_box = box.is_box && box.first[d] + (count[d] - 1) * box.step[d] == box.last[d];
   }

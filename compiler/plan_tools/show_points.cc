@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler/plan_tools/json_text.h"
+#include "compiler/plan_tools/unravel.h"
 
 namespace reshard {
 namespace {
@@ -22,15 +23,6 @@ int64_t Product(const std::vector<int64_t>& extents) {
   int64_t product = 1;
   for (const int64_t extent : extents) product *= extent;
   return product;
-}
-
-std::vector<int64_t> Unravel(int64_t index, const std::vector<int64_t>& extents) {
-  std::vector<int64_t> out(extents.size());
-  for (size_t i = extents.size(); i-- > 0;) {
-    out[i] = index % extents[i];
-    index /= extents[i];
-  }
-  return out;
 }
 
 // The element of `place` that lies in `instance` and is its first or last in every dim that does

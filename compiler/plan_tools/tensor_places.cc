@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "compiler/plan_tools/unravel.h"
+
 namespace reshard {
 namespace {
 
@@ -120,15 +122,6 @@ std::optional<std::vector<int64_t>> SolveLoops(const NamePattern& pattern,
   }
   if (pattern.Instance(values) != name) return std::nullopt;
   return values;
-}
-
-std::vector<int64_t> Unravel(int64_t index, const std::vector<int64_t>& extents) {
-  std::vector<int64_t> out(extents.size());
-  for (size_t i = extents.size(); i-- > 0;) {
-    out[i] = index % extents[i];
-    index /= extents[i];
-  }
-  return out;
 }
 
 // Where the tensor's elements start in a place whose loop axes are fixed.

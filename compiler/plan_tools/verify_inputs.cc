@@ -10,6 +10,7 @@
 
 #include "compiler/plan_tools/naive_layout.h"
 #include "compiler/plan_tools/plan_origins.h"
+#include "compiler/plan_tools/unravel.h"
 #include "runtime/base/list_text.h"
 
 namespace reshard {
@@ -18,16 +19,6 @@ namespace {
 constexpr size_t kMaxFillRanges = 1 << 16;
 
 using Ranges = std::vector<std::pair<int64_t, int64_t>>;
-
-// Of an element number in a shape.
-std::vector<int64_t> Unravel(int64_t element, const std::vector<int64_t>& shape) {
-  std::vector<int64_t> index(shape.size(), 0);
-  for (size_t d = shape.size(); d-- > 0;) {
-    index[d] = element % shape[d];
-    element /= shape[d];
-  }
-  return index;
-}
 
 int64_t FillBytes(const NaiveParam& param, uint32_t fill) {
   int64_t elements = 0;

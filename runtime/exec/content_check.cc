@@ -27,14 +27,6 @@ struct Unit {
   int64_t extent = 0;
 };
 
-int64_t CellBytes(const Plan& plan, const PlanCell& cell) {
-  int64_t bytes = DTypeBytes(plan.supers[cell.super].dtype);
-  for (size_t d = 0; d < plan.supers[cell.super].dims.size(); ++d) {
-    bytes *= plan.intervals[plan.cell_dims[cell.first_dim + d]].extent;
-  }
-  return bytes;
-}
-
 std::vector<Unit> UnitsOf(const Plan& plan) {
   std::vector<Unit> units;
   for (uint32_t c = 0; c < plan.classes.size(); ++c) {

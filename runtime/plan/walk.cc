@@ -118,6 +118,8 @@ class NestWriter {
   std::vector<RunNest>* const out_;
 };
 
+}  // namespace
+
 int64_t CellBytes(const Plan& plan, const PlanCell& cell) {
   const PlanSuper& super = plan.supers[cell.super];
   int64_t bytes = DTypeBytes(super.dtype);
@@ -126,8 +128,6 @@ int64_t CellBytes(const Plan& plan, const PlanCell& cell) {
   }
   return bytes;
 }
-
-}  // namespace
 
 RankPlaces::RankPlaces(const Plan& plan, uint32_t rank, PlanSide side) : plan_(plan) {
   std::vector<bool> mine(plan.families.size(), false);

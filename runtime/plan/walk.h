@@ -12,6 +12,9 @@
 
 namespace reshard {
 
+// Bytes of a cell: how much of its class it is.
+int64_t CellBytes(const Plan& plan, const PlanCell& cell);
+
 // The places and families of one rank and side.
 class RankPlaces {
  public:
