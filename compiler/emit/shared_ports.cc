@@ -7,6 +7,7 @@
 
 #include "runtime/base/wide_int.h"
 #include "runtime/plan/program.h"
+#include "runtime/plan/rank_rows.h"
 
 namespace reshard {
 namespace {
@@ -56,10 +57,7 @@ class SharedPorts {
   }
 
   uint32_t SiteOf(uint32_t rank) const {
-    const auto found =
-        std::lower_bound(plan_.sites.begin(), plan_.sites.end(), rank,
-                         [](const PlanSite& site, uint32_t number) { return site.rank < number; });
-    return static_cast<uint32_t>(found - plan_.sites.begin());
+    return static_cast<uint32_t>(RowOfRank(plan_.sites, rank));
   }
 
   void AddMessage(uint32_t from, uint32_t to, int64_t bytes) {

@@ -4,17 +4,13 @@
 #include <unordered_map>
 
 #include "runtime/plan/program.h"
+#include "runtime/plan/rank_rows.h"
 
 namespace reshard {
 namespace {
 
 // Position of `rank` in plan.sites. Verified plans have a site for every rank that moves bytes.
-size_t SiteOf(const Plan& plan, Rank rank) {
-  const auto place =
-      std::lower_bound(plan.sites.begin(), plan.sites.end(), rank,
-                       [](const PlanSite& site, Rank wanted) { return site.rank < wanted; });
-  return static_cast<size_t>(place - plan.sites.begin());
-}
+size_t SiteOf(const Plan& plan, Rank rank) { return RowOfRank(plan.sites, rank); }
 
 // `bytes` from one site to another; nothing when they share a domain.
 void AddMessage(const Plan& plan, size_t sender, size_t receiver, int64_t bytes, PlanLoads* loads) {

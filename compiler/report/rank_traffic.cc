@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/plan/program.h"
+#include "runtime/plan/rank_rows.h"
 
 namespace reshard {
 namespace {
@@ -23,11 +24,8 @@ class Traffic {
  private:
   // Index into plan.sites, which rise by rank; kNoId when the rank has none.
   uint32_t SiteOf(Rank rank) const {
-    const auto site =
-        std::lower_bound(plan_.sites.begin(), plan_.sites.end(), rank,
-                         [](const PlanSite& at, Rank wanted) { return at.rank < wanted; });
-    if (site == plan_.sites.end() || site->rank != rank) return kNoId;
-    return static_cast<uint32_t>(site - plan_.sites.begin());
+    const size_t site = RowOfRank(plan_.sites, rank);
+    return site == plan_.sites.size() ? kNoId : static_cast<uint32_t>(site);
   }
   Rank Member(const PlanTree& tree, uint32_t position) const {
     return plan_.tree_members[tree.first_member + position];

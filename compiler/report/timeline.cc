@@ -8,6 +8,7 @@
 
 #include "compiler/plan_tools/loads.h"
 #include "runtime/plan/plan_options.h"
+#include "runtime/plan/rank_rows.h"
 
 namespace reshard {
 namespace {
@@ -22,11 +23,9 @@ constexpr int64_t kMaxMessagesSimulated = 400'000;
 constexpr size_t kMaxSpans = 6'000;
 
 std::optional<uint32_t> DomainOf(const Plan& plan, Rank rank) {
-  const auto site =
-      std::lower_bound(plan.sites.begin(), plan.sites.end(), rank,
-                       [](const PlanSite& at, Rank wanted) { return at.rank < wanted; });
-  if (site == plan.sites.end() || site->rank != rank) return std::nullopt;
-  return site->domain;
+  const size_t site = RowOfRank(plan.sites, rank);
+  if (site == plan.sites.size()) return std::nullopt;
+  return plan.sites[site].domain;
 }
 
 // The domains that a cut is about.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/plan/rank_rows.h"
+
 namespace reshard {
 
 void RuleLoads::AddMessage(uint32_t src, uint32_t dst, double bytes) {
@@ -27,10 +29,7 @@ int64_t RuleLoads::MostNicBytes() const {
 }
 
 uint32_t RuleLoads::RankIndex(uint32_t rank) const {
-  const auto found =
-      std::lower_bound(plan_->ranks.begin(), plan_->ranks.end(), rank,
-                       [](const PlanRank& entry, uint32_t wanted) { return entry.rank < wanted; });
-  return static_cast<uint32_t>(found - plan_->ranks.begin());
+  return static_cast<uint32_t>(RowOfRank(plan_->ranks, rank));
 }
 
 }  // namespace reshard

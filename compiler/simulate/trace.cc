@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/plan_tools/json_text.h"
+#include "runtime/plan/rank_rows.h"
 
 namespace reshard {
 namespace {
@@ -47,12 +48,7 @@ class Tracer {
   // Indices of result.spans, out and in.
   using PortSpans = std::array<std::vector<uint32_t>, 2>;
 
-  size_t SiteOf(uint32_t rank) const {
-    const auto site =
-        std::lower_bound(plan_.sites.begin(), plan_.sites.end(), rank,
-                         [](const PlanSite& at, uint32_t wanted) { return at.rank < wanted; });
-    return static_cast<size_t>(site - plan_.sites.begin());
-  }
+  size_t SiteOf(uint32_t rank) const { return RowOfRank(plan_.sites, rank); }
 
   void Assign() {
     nics_.resize(plan_.nics.size());
