@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "compiler/layout/layout_test_input.h"
+#include "compiler/layout/testing/layout_test_input.h"
 #include "doctest/doctest.h"
 
 namespace reshard {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler/layout/layout_test_input.h"
 #include "compiler/layout/rank_params.h"
+#include "compiler/layout/testing/layout_test_input.h"
 #include "doctest/doctest.h"
 
 namespace reshard {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/layout/layout_test_input.h"
+#include "compiler/layout/testing/layout_test_input.h"
 #include "doctest/doctest.h"
 
 namespace reshard {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/transfer/test_layouts.h"
+#include "compiler/transfer/testing/test_layouts.h"
 #include "compiler/transfer/transfer_set.h"
 #include "doctest/doctest.h"
 

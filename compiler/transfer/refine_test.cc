@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler/transfer/box.h"
-#include "compiler/transfer/test_layouts.h"
+#include "compiler/transfer/testing/test_layouts.h"
 #include "doctest/doctest.h"
 
 namespace reshard {

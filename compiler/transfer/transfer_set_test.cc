@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "compiler/transfer/test_layouts.h"
+#include "compiler/transfer/testing/test_layouts.h"
 #include "doctest/doctest.h"
 
 namespace reshard {

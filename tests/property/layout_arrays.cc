@@ -6,8 +6,8 @@
 #include <tuple>
 #include <utility>
 
-#include "compiler/layout/layout_test_input.h"
 #include "compiler/layout/rank_params.h"
+#include "compiler/layout/testing/layout_test_input.h"
 #include "compiler/plan_tools/naive_layout.h"
 #include "tests/oracle/element_array.h"
 

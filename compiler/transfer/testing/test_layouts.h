@@ -1,6 +1,6 @@
-// Tables and layouts made by hand, for tests of this folder.
-#ifndef RESHARD_COMPILER_TRANSFER_TEST_LAYOUTS_H_
-#define RESHARD_COMPILER_TRANSFER_TEST_LAYOUTS_H_
+// Tables and layouts made by hand, for tests of the folder above.
+#ifndef RESHARD_COMPILER_TRANSFER_TESTING_TEST_LAYOUTS_H_
+#define RESHARD_COMPILER_TRANSFER_TESTING_TEST_LAYOUTS_H_
 
 #include <cstdint>
 #include <string>
@@ -56,4 +56,4 @@ inline PlaceAxis TestRange(int64_t begin, int64_t extent, int64_t stride_bytes =
 
 }  // namespace reshard
 
-#endif  // RESHARD_COMPILER_TRANSFER_TEST_LAYOUTS_H_
+#endif  // RESHARD_COMPILER_TRANSFER_TESTING_TEST_LAYOUTS_H_

@@ -1,6 +1,6 @@
 // Test input: layout texts or files to tables and layouts, and the diagnostics of that as words.
-#ifndef RESHARD_COMPILER_LAYOUT_LAYOUT_TEST_INPUT_H_
-#define RESHARD_COMPILER_LAYOUT_LAYOUT_TEST_INPUT_H_
+#ifndef RESHARD_COMPILER_LAYOUT_TESTING_LAYOUT_TEST_INPUT_H_
+#define RESHARD_COMPILER_LAYOUT_TESTING_LAYOUT_TEST_INPUT_H_
 
 #include <cstdint>
 #include <string>
@@ -34,4 +34,4 @@ std::string TestLayoutText(const std::string& name);
 
 }  // namespace reshard
 
-#endif  // RESHARD_COMPILER_LAYOUT_LAYOUT_TEST_INPUT_H_
+#endif  // RESHARD_COMPILER_LAYOUT_TESTING_LAYOUT_TEST_INPUT_H_

@@ -1,4 +1,4 @@
-#include "compiler/layout/layout_test_input.h"
+#include "compiler/layout/testing/layout_test_input.h"
 
 #include <fstream>
 #include <iterator>
