@@ -70,12 +70,14 @@ std::vector<std::pair<std::string, std::string>> OptionTexts(const CompileOption
   std::vector<std::pair<std::string, std::string>> texts = {
       {"exclude-ranks", left_out.empty() ? "none" : RankText(left_out)},
       {"heads", options.route.heads == 0 ? "auto" : std::to_string(options.route.heads)},
-      {"max-staging", std::to_string(options.schedule.max_staging_bytes)},
+      {std::string(kMaxStagingOption), std::to_string(options.schedule.max_staging_bytes)},
       {"slice",
        options.schedule.slice_bytes == 0 ? "auto" : std::to_string(options.schedule.slice_bytes)},
       {"strategy", std::string(StrategyText(options.route.strategy))},
   };
-  if (options.max_peers > 0) texts.emplace_back("max-peers", std::to_string(options.max_peers));
+  if (options.max_peers > 0) {
+    texts.emplace_back(kMaxPeersOption, std::to_string(options.max_peers));
+  }
   if (options.round_cost_ns != kDefaultRoundNs) {
     texts.emplace_back(kRoundCostOption, std::to_string(options.round_cost_ns));
   }

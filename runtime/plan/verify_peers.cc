@@ -37,7 +37,7 @@ std::vector<std::pair<uint32_t, uint32_t>> Exchanges(const Plan& plan) {
 }  // namespace
 
 void VerifyPeers(const Plan& plan, VerifyLog* log) {
-  const std::optional<int64_t> limit = OptionNumber(plan, "max-peers");
+  const std::optional<int64_t> limit = OptionNumber(plan, kMaxPeersOption);
   if (!limit || !log->Charge(plan.injects.size() + plan.tree_members.size())) return;
   const std::vector<std::pair<uint32_t, uint32_t>> pairs = Exchanges(plan);
   for (size_t i = 0; i < pairs.size() && log->CanGoOn();) {

@@ -174,7 +174,7 @@ void SlotChecker::CheckRank(uint32_t r) {
 }
 
 void SlotChecker::CheckArenas() {
-  const std::optional<int64_t> limit = OptionNumber(plan_, "max-staging");
+  const std::optional<int64_t> limit = OptionNumber(plan_, kMaxStagingOption);
   if (!limit) return;
   for (const PlanRank& rank : plan_.ranks) {
     if (rank.staging_bytes() <= *limit) continue;
