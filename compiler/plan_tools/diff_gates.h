@@ -9,7 +9,8 @@
 //   number = digit { digit } [ "." digit { digit } ]
 //   unit   = "%"                              only with a sign; up to three decimals
 //          | "ns" | "us" | "ms" | "s"         for times, which need one
-//          | "B" | "kB" | "MB" | "GB" | "KiB" | "MiB" | "GiB"   for bytes, which are meant without
+//          | "B" | "kB" | "MB" | "GB" | "TB" | "KiB" | "MiB" | "GiB" | "TiB"
+//                                            for bytes, which are meant without
 //
 // With its unit a number is a whole one of nanoseconds or bytes; counts have no unit. Spaces may
 // stand around each part. Figures: diff_figures.def. Exact integer arithmetic decides.

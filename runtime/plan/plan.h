@@ -214,7 +214,7 @@ struct PlanTotals {
   int64_t messages = 0;           // network sends
   int64_t max_staging_bytes = 0;  // largest arena of any rank
   uint32_t rounds = 0;            // 1 + the last round in which anything moves
-  int64_t predicted_ns = 0;       // sum over rounds of the busiest port
+  int64_t predicted_ns = 0;       // by rounds and by shared ports: docs/plan.md
   int64_t bound_ns = 0;           // of the binding cut, rounded down
 };
 
