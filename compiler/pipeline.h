@@ -1,4 +1,5 @@
-// The compiler as one call: texts in, plan bytes out. The only code that calls the passes in order.
+// The compiler as one call: texts in, plan bytes out. Calls the passes in order; routing and schedule
+// through candidates.h, which makes them in several ways.
 #ifndef RESHARD_COMPILER_PIPELINE_H_
 #define RESHARD_COMPILER_PIPELINE_H_
 
