@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "runtime/exec/arena_range.h"
 #include "runtime/exec/stats.h"
 #include "runtime/plan/plan.h"
 
@@ -100,7 +101,6 @@ class LoopbackWorld::Rank final : public RankTransport {
     PacedClock::Time end{};
   };
 
-  Status CheckArena(int64_t offset, int64_t extent) const;
   StatusOr<Rank*> Peer(uint32_t rank) const;
   Status AbortedStatus() const;
   Status Publish(uint64_t step, std::atomic<uint64_t>* counter);
@@ -146,15 +146,6 @@ LoopbackWorld::Rank* LoopbackWorld::Shared::Find(uint32_t rank) const {
   return found != ranks.end() && (*found)->rank() == rank ? *found : nullptr;
 }
 
-Status LoopbackWorld::Rank::CheckArena(int64_t offset, int64_t extent) const {
-  if (offset >= 0 && extent >= 0 && offset <= arena_bytes_ && extent <= arena_bytes_ - offset) {
-    return Status();
-  }
-  return Status(StatusCode::kInvalidArgument, "bytes " + std::to_string(offset) + " + " +
-                                                  std::to_string(extent) + " leave the arena of " +
-                                                  std::to_string(arena_bytes_) + " bytes");
-}
-
 StatusOr<LoopbackWorld::Rank*> LoopbackWorld::Rank::Peer(uint32_t rank) const {
   Rank* const peer = shared_->Find(rank);
   if (peer != nullptr && peer != this) return peer;
@@ -168,7 +159,7 @@ Status LoopbackWorld::Rank::AbortedStatus() const {
 
 Status LoopbackWorld::Rank::Send(uint32_t peer, uint64_t step, int64_t arena_offset,
                                  int64_t extent) {
-  RESHARD_RETURN_IF_ERROR(CheckArena(arena_offset, extent));
+  RESHARD_RETURN_IF_ERROR(CheckArenaRange(arena_offset, extent, arena_bytes_));
   const StatusOr<Rank*> found = Peer(peer);
   if (!found.ok()) return found.status();
   if (sends_.size() == kMaxOpsPerRound) return TooManyMessages();
@@ -186,7 +177,7 @@ Status LoopbackWorld::Rank::Send(uint32_t peer, uint64_t step, int64_t arena_off
 
 Status LoopbackWorld::Rank::Receive(uint32_t peer, uint64_t step, int64_t arena_offset,
                                     int64_t extent) {
-  RESHARD_RETURN_IF_ERROR(CheckArena(arena_offset, extent));
+  RESHARD_RETURN_IF_ERROR(CheckArenaRange(arena_offset, extent, arena_bytes_));
   const StatusOr<Rank*> found = Peer(peer);
   if (!found.ok()) return found.status();
   if (receives_.size() == kMaxOpsPerRound) return TooManyMessages();
