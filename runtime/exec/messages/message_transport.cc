@@ -9,11 +9,15 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/exec/arena_range.h"
 #include "runtime/exec/messages/chunked_messages.h"
 #include "runtime/exec/messages/culprit_search.h"
 #include "runtime/exec/messages/exchange.h"
+#include "runtime/exec/messages/failed_wait.h"
 #include "runtime/exec/messages/idle_wait.h"
+#include "runtime/exec/messages/member_ranks.h"
 #include "runtime/exec/messages/notices.h"
+#include "runtime/exec/messages/tell_failure.h"
 #include "runtime/exec/prepared_program.h"
 #include "runtime/exec/stats.h"
 
@@ -28,19 +32,8 @@ constexpr int kNoticeTag = 5;
 constexpr int kFirstTag = 16;
 constexpr int kTagsOfTransport = 8;
 constexpr int kTagSets = 2048;
-// How long a rank that has failed tries to tell the others.
-constexpr std::chrono::milliseconds kAbortLinger{200};
 
 using Clock = std::chrono::steady_clock;
-
-std::string RankText(uint32_t rank) { return "rank " + std::to_string(rank); }
-
-// Whom a wait is for, and what that one has not done.
-struct Awaited {
-  int member = 0;
-  std::string_view what;  // " did not send its message of step "
-  bool takes = false;     // it is to take bytes, else to send or to tell something
-};
 
 class MessageTransport final : public RankTransport {
  public:
@@ -77,12 +70,9 @@ class MessageTransport final : public RankTransport {
     bool operator==(const Expected&) const = default;
   };
 
-  StatusOr<int> MemberOf(uint32_t rank) const;
   StatusOr<size_t> NeighbourOf(uint32_t rank) const;
-  Status CheckArena(int64_t offset, int64_t extent) const;
   static size_t MostChunks(const PreparedProgram& program);
   Status ExchangeHello(const std::vector<int>& members, Deadline deadline);
-  std::string MembersText(const std::vector<int>& members) const;
 
   Status Poll(bool* moved);
   Status HandleNotice(int sender, const Notice& notice);
@@ -91,16 +81,14 @@ class MessageTransport final : public RankTransport {
   template <class Done, class Whom>
   Status Await(uint64_t step, Deadline deadline, ExecutionRecord* record, Done done, Whom whom);
   Status SearchCulprit(const Awaited& awaited);
-  Status TimeoutStatus(const Awaited& awaited, uint64_t step) const;
-  Status LostStatus(const Awaited& awaited, uint64_t step) const;
   // Tells all that this rank is connected to; `failed` is the member that failed first.
-  void SpreadAbort(int failed, const Status& reason, int except);
+  void SpreadAbort(int failed, const Status& reason, int except) {
+    TellFailure(failed, reason, connected_, except, &port_, notices_.get());
+  }
   void TakeForeignAbort();
 
   PortTags port_;
-  const int own_member_;
-  const std::vector<uint32_t> ranks_of_members_;
-  std::vector<std::pair<uint32_t, int>> members_by_rank_;
+  const MemberRanks ranks_;
   std::unique_ptr<SharedSegment> segment_;
   std::unique_ptr<DomainLinks> links_;
   std::unique_ptr<ChunkedSends> sends_;
@@ -123,15 +111,9 @@ class MessageTransport final : public RankTransport {
 MessageTransport::MessageTransport(const MessageTransportSpec& spec,
                                    std::unique_ptr<SharedSegment> segment)
     : port_(spec.port, kFirstTag + kTagsOfTransport * static_cast<int>(spec.number % kTagSets)),
-      own_member_(spec.port->member()),
-      ranks_of_members_(spec.engine->ranks_of_members.begin(), spec.engine->ranks_of_members.end()),
+      ranks_(spec.engine->ranks_of_members, spec.port->member()),
       segment_(std::move(segment)),
-      search_(own_member_) {
-  for (size_t m = 0; m < ranks_of_members_.size(); ++m) {
-    members_by_rank_.emplace_back(ranks_of_members_[m], static_cast<int>(m));
-  }
-  std::sort(members_by_rank_.begin(), members_by_rank_.end());
-}
+      search_(spec.port->member()) {}
 
 MessageTransport::~MessageTransport() {
   bool busy = false;
@@ -146,17 +128,6 @@ MessageTransport::~MessageTransport() {
   }
 }
 
-StatusOr<int> MessageTransport::MemberOf(uint32_t rank) const {
-  const auto found =
-      std::lower_bound(members_by_rank_.begin(), members_by_rank_.end(), std::pair(rank, 0));
-  if (found != members_by_rank_.end() && found->first == rank && found->second != own_member_) {
-    return found->second;
-  }
-  return Status(StatusCode::kInvalidArgument,
-                RankText(rank) + " is no peer of " +
-                    RankText(ranks_of_members_[static_cast<size_t>(own_member_)]));
-}
-
 StatusOr<size_t> MessageTransport::NeighbourOf(uint32_t rank) const {
   for (size_t n = 0; n < links_->size(); ++n) {
     if (links_->neighbour(n).rank == rank) return n;
@@ -164,27 +135,17 @@ StatusOr<size_t> MessageTransport::NeighbourOf(uint32_t rank) const {
   return Status(StatusCode::kInvalidArgument, RankText(rank) + " is not of this domain");
 }
 
-std::string MessageTransport::MembersText(const std::vector<int>& members) const {
-  std::vector<uint32_t> ranks;
-  for (int member : members) ranks.push_back(ranks_of_members_[static_cast<size_t>(member)]);
-  std::sort(ranks.begin(), ranks.end());
-  std::string text = ranks.size() == 1 ? "rank" : "ranks";
-  for (size_t r = 0; r < ranks.size(); ++r)
-    text += (r == 0 ? " " : ", ") + std::to_string(ranks[r]);
-  return text;
-}
-
 Status MessageTransport::Connect(const MessageTransportSpec& spec, Deadline deadline) {
   const PreparedProgram& program = *spec.engine->program;
   std::vector<DomainLinks::Neighbour> neighbours;
   for (uint32_t rank : program.neighbours) {
-    const StatusOr<int> member = MemberOf(rank);
+    const StatusOr<int> member = ranks_.PeerOf(rank);
     if (!member.ok()) return member.status();
     neighbours.push_back({rank, *member});
     connected_.push_back(*member);
   }
   for (uint32_t rank : program.Peers()) {
-    const StatusOr<int> member = MemberOf(rank);
+    const StatusOr<int> member = ranks_.PeerOf(rank);
     if (!member.ok()) return member.status();
     connected_.push_back(*member);
   }
@@ -197,7 +158,7 @@ Status MessageTransport::Connect(const MessageTransportSpec& spec, Deadline dead
   if (!links.ok()) {
     if (failure.late.empty()) return links.status();
     return Status(links.status().code(),
-                  MembersText(failure.late) + " of this domain did not connect");
+                  ranks_.Text(failure.late) + " of this domain did not connect");
   }
   links_ = *std::move(links);
   uint32_t sends = 0;
@@ -246,21 +207,12 @@ Status MessageTransport::ExchangeHello(const std::vector<int>& members, Deadline
   if (failure.buffers_in_use) (void)hello.release();
   return failure.late.empty()
              ? status
-             : Status(status.code(), MembersText(failure.late) + " did not connect");
-}
-
-Status MessageTransport::CheckArena(int64_t offset, int64_t extent) const {
-  const int64_t total = segment_->address().arena_bytes;
-  if (offset >= 0 && extent >= 0 && offset <= total && extent <= total - offset) return Status();
-  return Status(StatusCode::kInvalidArgument, "bytes " + std::to_string(offset) + " + " +
-                                                  std::to_string(extent) + " leave the arena of " +
-                                                  std::to_string(total) + " bytes");
+             : Status(status.code(), ranks_.Text(failure.late) + " did not connect");
 }
 
 Status MessageTransport::UseCredit(const Credit& credit, OutgoingMessage* message) {
   if (credit.bytes != message->bytes) {
-    const uint32_t peer = ranks_of_members_[static_cast<size_t>(credit.member)];
-    return Status(StatusCode::kCorruptData, RankText(peer) + " expects " +
+    return Status(StatusCode::kCorruptData, ranks_.Text(credit.member) + " expects " +
                                                 std::to_string(credit.bytes) + " bytes in step " +
                                                 std::to_string(credit.step) + ", this rank sends " +
                                                 std::to_string(message->bytes));
@@ -270,8 +222,8 @@ Status MessageTransport::UseCredit(const Credit& credit, OutgoingMessage* messag
 }
 
 Status MessageTransport::Send(uint32_t peer, uint64_t step, int64_t arena_offset, int64_t extent) {
-  RESHARD_RETURN_IF_ERROR(CheckArena(arena_offset, extent));
-  const StatusOr<int> member = MemberOf(peer);
+  RESHARD_RETURN_IF_ERROR(CheckArenaRange(arena_offset, extent, arena_bytes()));
+  const StatusOr<int> member = ranks_.PeerOf(peer);
   if (!member.ok()) return member.status();
   if (extent == 0) return Status();
   OutgoingMessage message;
@@ -281,8 +233,8 @@ Status MessageTransport::Send(uint32_t peer, uint64_t step, int64_t arena_offset
   message.data = segment_->arena() + arena_offset;
   message.bytes = extent;
   // Every rank begins with another receiver: the next one after itself.
-  const auto members = static_cast<int>(ranks_of_members_.size());
-  message.order = static_cast<uint64_t>((*member - own_member_ + members) % members);
+  const auto members = static_cast<int>(ranks_.size());
+  message.order = static_cast<uint64_t>((*member - ranks_.own_member() + members) % members);
   const auto credit = std::find_if(credits_.begin(), credits_.end(), [&](const Credit& c) {
     return c.member == *member && c.step == step;
   });
@@ -296,8 +248,8 @@ Status MessageTransport::Send(uint32_t peer, uint64_t step, int64_t arena_offset
 
 Status MessageTransport::ExpectReceive(uint32_t peer, uint64_t step, int64_t arena_offset,
                                        int64_t extent) {
-  RESHARD_RETURN_IF_ERROR(CheckArena(arena_offset, extent));
-  const StatusOr<int> member = MemberOf(peer);
+  RESHARD_RETURN_IF_ERROR(CheckArenaRange(arena_offset, extent, arena_bytes()));
+  const StatusOr<int> member = ranks_.PeerOf(peer);
   if (!member.ok()) return member.status();
   if (extent == 0) return Status();
   RESHARD_RETURN_IF_ERROR(
@@ -312,7 +264,7 @@ Status MessageTransport::ExpectReceive(uint32_t peer, uint64_t step, int64_t are
 
 Status MessageTransport::Receive(uint32_t peer, uint64_t step, int64_t arena_offset,
                                  int64_t extent) {
-  const StatusOr<int> member = MemberOf(peer);
+  const StatusOr<int> member = ranks_.PeerOf(peer);
   if (!member.ok()) return member.status();
   const auto expected = std::find_if(expected_.begin(), expected_.end(), [&](const Expected& e) {
     return e.member == *member && e.step == step;
@@ -354,7 +306,6 @@ Status MessageTransport::Poll(bool* moved) {
 }
 
 Status MessageTransport::HandleNotice(int sender, const Notice& notice) {
-  const auto member_count = ranks_of_members_.size();
   switch (notice.kind) {
     case NoticeKind::kCredit: {
       const Credit credit{sender, notice.value, notice.bytes};
@@ -367,12 +318,11 @@ Status MessageTransport::HandleNotice(int sender, const Notice& notice) {
       links_->OnReads(sender, notice.value);
       return Status();
     case NoticeKind::kAbort: {
-      const size_t failed = std::min<size_t>(notice.value, member_count - 1);
+      const auto failed = static_cast<int>(std::min<size_t>(notice.value, ranks_.size() - 1));
       const std::string text(notice.text.data(),
                              std::min<size_t>(notice.text_bytes, Notice::kTextBytes));
-      failure_ =
-          Status(StatusCode::kAborted, RankText(ranks_of_members_[failed]) + " failed: " + text);
-      SpreadAbort(static_cast<int>(failed), Status(StatusCode::kAborted, text), sender);
+      failure_ = Status(StatusCode::kAborted, ranks_.Text(failed) + " failed: " + text);
+      SpreadAbort(failed, Status(StatusCode::kAborted, text), sender);
       return failure_;
     }
     case NoticeKind::kAsk: {
@@ -384,7 +334,7 @@ Status MessageTransport::HandleNotice(int sender, const Notice& notice) {
     case NoticeKind::kAnswer:
       if (notice.value == Notice::kNobody) {
         search_.Answer(sender, std::nullopt);
-      } else if (notice.value < member_count) {
+      } else if (notice.value < ranks_.size()) {
         search_.Answer(sender, static_cast<int>(notice.value));
       }
       return Status();
@@ -409,7 +359,7 @@ Status MessageTransport::Await(uint64_t step, Deadline deadline, ExecutionRecord
     const bool over = polled.ok() && done();
     const Clock::time_point now = Clock::now();
     if (record != nullptr) {
-      record->AddWait(ranks_of_members_[static_cast<size_t>(awaited.member)], now - last);
+      record->AddWait(ranks_.rank(awaited.member), now - last);
     }
     last = now;
     if (!polled.ok() || over) {
@@ -419,9 +369,9 @@ Status MessageTransport::Await(uint64_t step, Deadline deadline, ExecutionRecord
     awaited = whom();
     if (awaited.takes ? port_.LostForSends(awaited.member)
                       : port_.LostForReceives(awaited.member)) {
-      return LostStatus(awaited, step);
+      return LostStatus(ranks_, awaited, step);
     }
-    if (now >= deadline) return TimeoutStatus(awaited, step);
+    if (now >= deadline) return TimeoutStatus(ranks_, awaited, step, search_);
     if (now >= search_time) RESHARD_RETURN_IF_ERROR(SearchCulprit(awaited));
     if (moved) {
       idle.Reset();
@@ -440,37 +390,6 @@ Status MessageTransport::SearchCulprit(const Awaited& awaited) {
   return notices_->Send(*next, ask);
 }
 
-Status MessageTransport::TimeoutStatus(const Awaited& awaited, uint64_t step) const {
-  const auto rank_of = [&](int member) {
-    return RankText(ranks_of_members_[static_cast<size_t>(member)]);
-  };
-  std::string text = rank_of(awaited.member) + std::string(awaited.what) + std::to_string(step);
-  if (search_.started()) {
-    const std::string culprit = rank_of(search_.culprit());
-    const bool direct = search_.culprit() == awaited.member;
-    switch (search_.end()) {
-      case CulpritSearch::End::kSilent:
-        text += direct ? ", and does not answer"
-                       : "; it waits, in the end, for " + culprit + ", which does not answer";
-        break;
-      case CulpritSearch::End::kIdle:
-        text += direct ? "" : "; it waits, in the end, for " + culprit;
-        break;
-      case CulpritSearch::End::kCircle:
-        text += "; ranks wait for each other in a circle";
-        break;
-    }
-  }
-  return Status(StatusCode::kTimeout, text);
-}
-
-Status MessageTransport::LostStatus(const Awaited& awaited, uint64_t step) const {
-  return Status(StatusCode::kUnavailable,
-                RankText(ranks_of_members_[static_cast<size_t>(awaited.member)]) +
-                    std::string(awaited.what) + std::to_string(step) +
-                    ": its process has ended, or the connection broke");
-}
-
 Status MessageTransport::FinishStep(uint64_t step, Deadline deadline, ExecutionRecord* record) {
   return Await(
       step, deadline, record,
@@ -483,7 +402,7 @@ Status MessageTransport::FinishStep(uint64_t step, Deadline deadline, ExecutionR
         if (missing != nullptr) return {missing->member, " did not send its message of step "};
         const OutgoingMessage* const unsent = sends_->FirstUnsent(kDataTag, step);
         if (unsent != nullptr) return {unsent->member, " did not take its message of step ", true};
-        return {own_member_, " finished step "};
+        return {ranks_.own_member(), " finished step "};
       });
 }
 
@@ -533,29 +452,9 @@ Status MessageTransport::FinishExecution(Deadline deadline) {
         if (push != nullptr)
           return {push->member, " did not take what landed for it in step ", true};
         const StatusOr<int> unsent = notices_->FirstUnsent();
-        return {unsent.ok() && *unsent >= 0 ? *unsent : own_member_,
+        return {unsent.ok() && *unsent >= 0 ? *unsent : ranks_.own_member(),
                 " did not take all credits and signals of this rank up to step ", true};
       });
-}
-
-void MessageTransport::SpreadAbort(int failed, const Status& reason, int except) {
-  Notice abort;
-  abort.kind = NoticeKind::kAbort;
-  abort.value = static_cast<uint64_t>(failed);
-  abort.code = static_cast<uint32_t>(reason.code());
-  abort.text_bytes = static_cast<uint32_t>(std::min(reason.message().size(), Notice::kTextBytes));
-  std::copy_n(reason.message().begin(), abort.text_bytes, abort.text.begin());
-  // Whoever cannot be told finds out by a deadline of its own.
-  for (int member : connected_) {
-    if (member != except) (void)notices_->Send(member, abort);
-  }
-  const Clock::time_point end = Clock::now() + kAbortLinger;
-  IdleWait idle;
-  while (Clock::now() < end && port_.Progress().ok()) {
-    const StatusOr<int> unsent = notices_->FirstUnsent();
-    if (!unsent.ok() || *unsent < 0) return;
-    idle.Pause();
-  }
 }
 
 void MessageTransport::TakeForeignAbort() {
@@ -564,9 +463,9 @@ void MessageTransport::TakeForeignAbort() {
     const std::lock_guard lock(foreign_mutex_);
     reason = foreign_abort_;
   }
-  const uint32_t rank = ranks_of_members_[static_cast<size_t>(own_member_)];
-  failure_ = Status(StatusCode::kAborted, RankText(rank) + " failed: " + reason.message());
-  SpreadAbort(own_member_, reason, own_member_);
+  const int own_member = ranks_.own_member();
+  failure_ = Status(StatusCode::kAborted, ranks_.Text(own_member) + " failed: " + reason.message());
+  SpreadAbort(own_member, reason, own_member);
 }
 
 void MessageTransport::Abort(const Status& reason) {
