@@ -1,5 +1,5 @@
-// The compiler as one call: texts in, plan bytes out. Calls the passes in order; routing and schedule
-// through candidates.h, which makes them in several ways.
+// The compiler as one call: texts in, plan bytes out. Calls the passes in order; candidates.h makes
+// routing and schedule again in other ways.
 #ifndef RESHARD_COMPILER_PIPELINE_H_
 #define RESHARD_COMPILER_PIPELINE_H_
 
