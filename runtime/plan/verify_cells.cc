@@ -81,8 +81,7 @@ class CellChecker {
   void BuildTrees(const std::vector<bool>& wanted_cells);
   void FindCells(const PlanPlace& place, const Box& box, std::vector<uint32_t>* found);
   void CheckTiling(uint32_t place, const Box& box, const std::vector<uint32_t>& found);
-  void CheckDestination(uint32_t place);
-  void CheckSource(uint32_t place);
+  void CheckPlace(uint32_t place);
   void CheckStored(PlanSide side, std::vector<Stored> stored);
   void CheckRankDestinations(uint32_t rank);
   void CheckRankSources(uint32_t rank);
@@ -169,37 +168,24 @@ void CellChecker::CheckTiling(uint32_t place, const Box& box, const std::vector<
   }
 }
 
-void CellChecker::CheckDestination(uint32_t place) {
+// Notes which ranks have a place for each of its cells.
+void CellChecker::CheckPlace(uint32_t place) {
   const PlanPlace& p = plan_.places[place];
-  const uint32_t rank_set = plan_.families[p.family].rank_set;
+  const PlanFamily& family = plan_.families[p.family];
+  const bool destination = family.side == PlanSide::kDestination;
   const Box box = PlaceBox(plan_, p);
   std::vector<uint32_t> found;
   FindCells(p, box, &found);
   for (const uint32_t i : found) {
     const uint32_t cell = CellId(p, i);
     if (!Inside(box, CellBox(p, i))) {
-      log_.Add(VerifyRule::kCellCoverage, PlaceText(place), Cell(cell) + " lies only partly in it");
+      log_.Add(destination ? VerifyRule::kCellCoverage : VerifyRule::kCellOrigin, PlaceText(place),
+               Cell(cell) + " lies only partly in it");
       return;
     }
-    targets_.push_back({cell, rank_set});
+    (destination ? targets_ : origins_).push_back({cell, family.rank_set});
   }
-  CheckTiling(place, box, found);
-}
-
-void CellChecker::CheckSource(uint32_t place) {
-  const PlanPlace& p = plan_.places[place];
-  const uint32_t rank_set = plan_.families[p.family].rank_set;
-  const Box box = PlaceBox(plan_, p);
-  std::vector<uint32_t> found;
-  FindCells(p, box, &found);
-  for (const uint32_t i : found) {
-    const uint32_t cell = CellId(p, i);
-    if (!Inside(box, CellBox(p, i))) {
-      log_.Add(VerifyRule::kCellOrigin, PlaceText(place), Cell(cell) + " lies only partly in it");
-      return;
-    }
-    origins_.push_back({cell, rank_set});
-  }
+  if (destination) CheckTiling(place, box, found);
 }
 
 // The ranks with a place for a cell are the needers or holders of its class. Many cells have their
@@ -247,13 +233,7 @@ void CellChecker::CheckPlan() {
   CheckClassBytes();
   if (!log_.CanGoOn()) return;
   BuildTrees(std::vector<bool>(plan_.cells.size(), true));
-  for (uint32_t p = 0; p < plan_.places.size() && log_.CanGoOn(); ++p) {
-    if (plan_.families[plan_.places[p].family].side == PlanSide::kDestination) {
-      CheckDestination(p);
-    } else {
-      CheckSource(p);
-    }
-  }
+  for (uint32_t p = 0; p < plan_.places.size() && log_.CanGoOn(); ++p) CheckPlace(p);
   // A place that a violation has stopped has not stored all of its cells.
   if (!log_.clean()) return;
   CheckStored(PlanSide::kDestination, std::move(targets_));
