@@ -49,40 +49,52 @@ bool PlanOrigins::Connect(const NaiveTensors& tensors, std::string* error) {
 
 bool PlanOrigins::AddSuper(uint32_t super, const NaiveTensors& tensors, std::string* error) {
   const PlanSuper& plan_super = plan_.supers[super];
-  const size_t loops = plan_super.loop_begin.size();
-  SuperDims& dims = dims_.emplace_back();
-  dims.axis_units.assign(plan_super.shape.size(), 1);
-  std::vector<std::vector<int64_t>> weights(loops + plan_super.shape.size());
+  AxisWeights weights(plan_super.loop_begin.size() + plan_super.shape.size());
   for (const PlanSuper::Dim& dim : plan_super.dims) weights[dim.axis].push_back(dim.weight);
+  return DimsOf(plan_super, weights, &dims_.emplace_back(), error) &&
+         AddTensors(super, weights, tensors, error);
+}
+
+bool PlanOrigins::DimsOf(const PlanSuper& super, const AxisWeights& weights, SuperDims* dims,
+                         std::string* error) {
+  const size_t loops = super.loop_begin.size();
   for (size_t axis = 0; axis < weights.size(); ++axis) {
     bool chain = !weights[axis].empty() && weights[axis].back() == 1;
     for (size_t i = 1; i < weights[axis].size(); ++i) {
       chain = chain && weights[axis][i - 1] % weights[axis][i] == 0;
     }
     if (!chain) {
-      *error = "the dims of '" + plan_super.name.Instance(plan_super.loop_begin) +
-               "' do not divide each other";
+      *error =
+          "the dims of '" + super.name.Instance(super.loop_begin) + "' do not divide each other";
       return false;
     }
     if (axis < loops) {
-      dims.loop_dims += weights[axis].size();
+      dims->loop_dims += weights[axis].size();
       continue;
     }
-    dims.plain = dims.plain && weights[axis].size() == 1;
-    int64_t above = plan_super.shape[axis - loops];
+    dims->plain = dims->plain && weights[axis].size() == 1;
+    const int64_t above = super.shape[axis - loops];
     for (size_t i = 0; i < weights[axis].size(); ++i) {
-      dims.extents.push_back(i == 0 ? *CheckedCeilDiv(above, weights[axis][0])
-                                    : weights[axis][i - 1] / weights[axis][i]);
+      dims->extents.push_back(i == 0 ? *CheckedCeilDiv(above, weights[axis][0])
+                                     : weights[axis][i - 1] / weights[axis][i]);
     }
   }
   // The row-major linear space over all refined dims; an axis moves in it by the unit of its last.
+  dims->axis_units.assign(super.shape.size(), 1);
   int64_t unit = 1;
-  size_t dim = dims.extents.size();
-  for (size_t axis = plan_super.shape.size(); axis-- > 0;) {
-    dims.axis_units[axis] = unit;
-    for (size_t i = 0; i < weights[loops + axis].size(); ++i) unit *= dims.extents[--dim];
+  size_t dim = dims->extents.size();
+  for (size_t axis = super.shape.size(); axis-- > 0;) {
+    dims->axis_units[axis] = unit;
+    for (size_t i = 0; i < weights[loops + axis].size(); ++i) unit *= dims->extents[--dim];
   }
+  return true;
+}
 
+// All instances of a super-tensor are tensors of the inputs.
+bool PlanOrigins::AddTensors(uint32_t super, const AxisWeights& weights,
+                             const NaiveTensors& tensors, std::string* error) {
+  const PlanSuper& plan_super = plan_.supers[super];
+  const size_t loops = plan_super.loop_begin.size();
   std::vector<int64_t> values = plan_super.loop_begin;
   for (size_t count = 0;; ++count) {
     const std::string name = plan_super.name.Instance(values);

@@ -65,7 +65,14 @@ class PlanOrigins {
     bool plain = true;                // one dim per axis of the shape
   };
 
+  // Weights of the dims of each axis, loops first.
+  using AxisWeights = std::vector<std::vector<int64_t>>;
+
   bool AddSuper(uint32_t super, const NaiveTensors& tensors, std::string* error);
+  static bool DimsOf(const PlanSuper& super, const AxisWeights& weights, SuperDims* dims,
+                     std::string* error);
+  bool AddTensors(uint32_t super, const AxisWeights& weights, const NaiveTensors& tensors,
+                  std::string* error);
   std::vector<Window> WindowsOf(uint32_t family, int64_t instance, const Entry& entry) const;
   bool Refine(const SuperDims& dims, const NaiveParam& param, const NaivePiece& piece,
               std::vector<NaivePiece>* out) const;
