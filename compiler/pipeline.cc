@@ -146,10 +146,82 @@ bool HasError(DiagnosticCode code, const Diagnostics& diags) {
                      [code](const Diagnostic& entry) { return entry.code == code; });
 }
 
-void TakeSpecs(LayoutSpec* train, LayoutSpec* infer, TopoSpec* topo, Compilation* out) {
-  out->train_spec = std::move(*train);
-  out->infer_spec = std::move(*infer);
-  out->topo_spec = std::move(*topo);
+// What could be read; a layout of the wrong side is not resolved as if it were of the right one.
+struct Specs {
+  std::optional<LayoutSpec> train, infer;
+  std::optional<TopoSpec> topo;
+  bool complete() const { return train && infer && topo; }
+};
+
+Specs ReadSpecs(InputFile train, InputFile infer, InputFile topo, Diagnostics* diags,
+                Compilation* out) {
+  Specs specs;
+  specs.train = ReadLayoutDocument(std::move(train), diags, &out->sources, &out->train_digest);
+  specs.infer = ReadLayoutDocument(std::move(infer), diags, &out->sources, &out->infer_digest);
+  specs.topo = ReadTopoDocument(std::move(topo), diags, &out->sources, &out->topo_digest);
+  if (specs.train && !CheckSide(*specs.train, Side::kSource, diags)) specs.train.reset();
+  if (specs.infer && !CheckSide(*specs.infer, Side::kDestination, diags)) specs.infer.reset();
+  return specs;
+}
+
+// What can be resolved is resolved even when another file has errors, to find more of them. A
+// destination that leaves `logical` to a source that could not be read would only repeat them.
+bool ResolveSpecs(const Specs& specs, Diagnostics* diags, Compilation* out) {
+  bool ok = specs.complete();
+  if (specs.topo) ok &= BuildTopology(*specs.topo, diags, &out->topology);
+  const bool destination_stands = specs.infer && (specs.train || specs.infer->has_logical);
+  if (specs.train || destination_stands) {
+    ok &= ResolveLayouts(specs.train ? &*specs.train : nullptr,
+                         destination_stands ? &*specs.infer : nullptr, diags, &out->layouts);
+  }
+  return ok;
+}
+
+void TakeSpecs(Specs specs, Compilation* out) {
+  out->train_spec = *std::move(specs.train);
+  out->infer_spec = *std::move(specs.infer);
+  out->topo_spec = *std::move(specs.topo);
+}
+
+// Routing and schedule in other ways; the fastest that keeps the limit stays.
+bool SettleSchedule(const CompileOptions& options, bool settled, Diagnostics* diags,
+                    Compilation* out) {
+  CandidateInputs inputs;
+  inputs.table = &out->layouts.table;
+  inputs.transfers = &out->transfers;
+  inputs.topology = &out->topology;
+  inputs.options = options.schedule;
+  inputs.max_peers = options.max_peers;
+  inputs.settled = settled;
+  out->candidates = KeepBestCandidate(inputs, &out->routing, &out->schedule);
+  return CheckPeers(out->candidates, options.max_peers, diags);
+}
+
+bool WritePlan(const CompileOptions& options, const RankList& left_out, Diagnostics* diags,
+               Compilation* out) {
+  PlanInputs inputs;
+  inputs.table = &out->layouts.table;
+  inputs.source = &out->layouts.source;
+  inputs.destination = &out->layouts.destination;
+  inputs.topology = &out->topology;
+  inputs.transfers = &out->transfers;
+  inputs.routing = &out->routing;
+  inputs.schedule = &out->schedule;
+  inputs.train_digest = out->train_digest;
+  inputs.infer_digest = out->infer_digest;
+  inputs.topo_digest = out->topo_digest;
+  inputs.options = OptionTexts(options, left_out);
+  out->plan = MakePlan(inputs);
+  const Span topology{out->topology.file, 0, 0};
+  if (!CheckMemory(out->plan, topology, options.strict_memory, diags)) return false;
+
+  StatusOr<std::vector<uint8_t>> bytes = SerializePlan(out->plan);
+  if (!bytes.ok()) {
+    diags->Error(DiagnosticCode::kPlanTooLarge, Span{}, bytes.status().message());
+    return false;
+  }
+  out->bytes = std::move(*bytes);
+  return true;
 }
 
 }  // namespace
@@ -203,32 +275,16 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
     if (on_stage) on_stage(stage);
   };
   enter(Stage::kSpec);
-  std::optional<LayoutSpec> train_spec =
-      ReadLayoutDocument(std::move(train), diags, &out->sources, &out->train_digest);
-  std::optional<LayoutSpec> infer_spec =
-      ReadLayoutDocument(std::move(infer), diags, &out->sources, &out->infer_digest);
-  std::optional<TopoSpec> topo_spec =
-      ReadTopoDocument(std::move(topo), diags, &out->sources, &out->topo_digest);
-  // A layout of the wrong side is not resolved as if it were of the right one.
-  if (train_spec && !CheckSide(*train_spec, Side::kSource, diags)) train_spec.reset();
-  if (infer_spec && !CheckSide(*infer_spec, Side::kDestination, diags)) infer_spec.reset();
-  bool ok = train_spec && infer_spec && topo_spec;
+  Specs specs = ReadSpecs(std::move(train), std::move(infer), std::move(topo), diags, out);
   if (last == Stage::kSpec) {
-    if (ok) TakeSpecs(&*train_spec, &*infer_spec, &*topo_spec, out);
-    return ok;
+    const bool complete = specs.complete();
+    if (complete) TakeSpecs(std::move(specs), out);
+    return complete;
   }
 
-  // What can be resolved is resolved even when another file has errors, to find more of them. A
-  // destination that leaves `logical` to a source that could not be read would only repeat them.
   enter(Stage::kLayout);
-  if (topo_spec) ok &= BuildTopology(*topo_spec, diags, &out->topology);
-  const bool destination_stands = infer_spec && (train_spec || infer_spec->has_logical);
-  if (train_spec || destination_stands) {
-    ok &= ResolveLayouts(train_spec ? &*train_spec : nullptr,
-                         destination_stands ? &*infer_spec : nullptr, diags, &out->layouts);
-  }
-  if (!ok) return false;
-  TakeSpecs(&*train_spec, &*infer_spec, &*topo_spec, out);
+  if (!ResolveSpecs(specs, diags, out)) return false;
+  TakeSpecs(std::move(specs), out);
   if (last == Stage::kLayout) return true;
 
   enter(Stage::kTransfers);
@@ -258,42 +314,12 @@ bool Compile(InputFile train, InputFile infer, InputFile topo, const CompileOpti
     return false;
   }
   if (!settled || options.max_peers > 0) {
-    CandidateInputs inputs;
-    inputs.table = &out->layouts.table;
-    inputs.transfers = &out->transfers;
-    inputs.topology = &out->topology;
-    inputs.options = options.schedule;
-    inputs.max_peers = options.max_peers;
-    inputs.settled = settled;
-    out->candidates = KeepBestCandidate(inputs, &out->routing, &out->schedule);
-    if (!CheckPeers(out->candidates, options.max_peers, diags)) return false;
+    if (!SettleSchedule(options, settled, diags, out)) return false;
   }
   if (last == Stage::kRouting || last == Stage::kSchedule) return true;
 
   enter(Stage::kPlan);
-  PlanInputs inputs;
-  inputs.table = &out->layouts.table;
-  inputs.source = &out->layouts.source;
-  inputs.destination = &out->layouts.destination;
-  inputs.topology = &out->topology;
-  inputs.transfers = &out->transfers;
-  inputs.routing = &out->routing;
-  inputs.schedule = &out->schedule;
-  inputs.train_digest = out->train_digest;
-  inputs.infer_digest = out->infer_digest;
-  inputs.topo_digest = out->topo_digest;
-  inputs.options = OptionTexts(options, left_out);
-  out->plan = MakePlan(inputs);
-  if (!CheckMemory(out->plan, Span{out->topology.file, 0, 0}, options.strict_memory, diags))
-    return false;
-
-  StatusOr<std::vector<uint8_t>> bytes = SerializePlan(out->plan);
-  if (!bytes.ok()) {
-    diags->Error(DiagnosticCode::kPlanTooLarge, Span{}, bytes.status().message());
-    return false;
-  }
-  out->bytes = std::move(*bytes);
-  return true;
+  return WritePlan(options, left_out, diags, out);
 }
 
 }  // namespace reshard
