@@ -293,7 +293,7 @@ void CarrierFinder::DealOwn(const Supply& supply, const Carried& carried, Rest* 
     const Supply::Item& item = supply.items[deal.item];
     const ClassRange& range = streams_[item.stream].bytes[item.range];
     const ClassRange part = {range.cls, range.begin + deal.begin, deal.extent};
-    if (deal.part == 0) {
+    if (deal.part == 0 && !supply.own.empty()) {
       parts_[{item.stream, kNone}].push_back(part);
     } else {
       rest->items.push_back({item.stream, part});
