@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <utility>
 
@@ -106,6 +107,17 @@ bool HasCarriers(const Topology& topology, const Routing& routing) {
     }
   }
   return false;
+}
+
+// Of those that pass the network.
+int64_t LargestSlice(const Schedule& schedule) {
+  std::map<std::pair<uint32_t, uint32_t>, int64_t> slices;  // by tree and round
+  int64_t largest = 1;
+  for (const PlanInject& inject : schedule.injects) {
+    if (schedule.streams[schedule.trees[inject.tree].stream].local) continue;
+    largest = std::max(largest, slices[{inject.tree, inject.round}] += inject.extent);
+  }
+  return largest;
 }
 
 // The largest whole number whose square is at most `square`.
@@ -285,8 +297,9 @@ class CandidateSearch {
     options.strategy = Strategy::kChains;
     Routing routing;
     if (!Route(options, &routing)) return;
+    const size_t tried_before = tried_.size();
     Judge(CandidateKind::kChains, in_.options, std::move(routing));
-    chains_ = tried_.size() - 1;
+    if (tried_.size() > tried_before) chains_ = tried_before;
   }
 
   bool IsAllowed(const Candidate& candidate) const {
@@ -502,14 +515,15 @@ class CandidateSearch {
   }
 
   // Filling the trees takes as many rounds as they are deep: shorter rounds are worth their cost
-  // where there are few of them.
+  // where there are few of them. Where trees are not deep, smaller slices find their place more
+  // easily beside those of others.
   void TrySmallSlices() {
+    const int64_t largest = LargestSlice(schedule_);
     for (const int64_t part : {2, 4, 8, 16}) {
-      if (IsDone() || best().kind == CandidateKind::kDirect || !CanGainByFilling()) return;
+      if (IsDone() || best().kind == CandidateKind::kDirect) return;
+      if (!CanGainByFilling() && IsWithin(kNear)) return;
       ScheduleOptions options = in_.options;
-      const int64_t largest = options.max_staging_bytes / kRecvSlots;
-      if (options.slice_bytes == 0) options.slice_bytes = largest;
-      options.slice_bytes = std::min(options.slice_bytes, largest) / part;
+      options.slice_bytes = largest / part;
       if (!Judge(CandidateKind::kSmallSlices, options, Routing(routing_))) return;
     }
   }

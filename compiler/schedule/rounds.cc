@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "compiler/schedule/ledger.h"
+#include "compiler/schedule/matching.h"
 #include "runtime/base/check.h"
 #include "runtime/plan/plan.h"
 
@@ -16,6 +17,9 @@ namespace {
 constexpr size_t kBucketsPerLook = 64;
 // Slices of a bucket that are looked at: those with a second source may not fit when others do.
 constexpr size_t kSlicesPerLook = 4;
+
+// Sources that matching looks at, over all rounds: time to compile.
+constexpr int64_t kMatchingWork = 100'000'000;
 
 // Slices of a tree that have their largest portion from one source, the next one last.
 struct Bucket {
@@ -81,7 +85,10 @@ class OpenShop {
   void Open(uint32_t tree);
   void StartRound();
   bool IsDue(const OpenTree& open) const;
-  bool TakeOne(OpenTree* open);
+  std::vector<OutletId> MatchRound();
+  bool TakeMatched();
+  // From a bucket of `outlet`; kNone: of any.
+  bool TakeOne(OpenTree* open, OutletId outlet);
   // kNone: the portion stays inside a domain.
   OutletId OutletOf(const ScheduledTree& tree, const SourceRun& portion) const {
     return tree.carried ? kNone : ports_.outlet_of_rank(portion.source);
@@ -111,6 +118,7 @@ class OpenShop {
   std::vector<int64_t> left_ps_;
   std::vector<int64_t> left_handed_;  // per site, what it hands over in slices without a round
   std::vector<Received> received_;    // per port, where nothing is passed on
+  int64_t matching_work_ = kMatchingWork;
 };
 
 void OpenShop::Open(uint32_t tree) {
@@ -269,8 +277,49 @@ bool OpenShop::IsDue(const OpenTree& open) const {
          static_cast<int64_t>(tree.slices.size()) * round_;
 }
 
+// Per open tree, the outlet of the source that it had better take from in this round, or kNone.
+std::vector<OutletId> OpenShop::MatchRound() {
+  std::vector<int64_t> room_bytes;
+  for (OutletId outlet = 0; outlet < ports_.outlet_count(); ++outlet) {
+    room_bytes.push_back(limits_.port_bytes[ports_.outlet(outlet).shares[0].port]);
+  }
+  std::vector<Taker> takers;
+  std::vector<uint32_t> taker_of(open_.size(), kNone);
+  for (size_t i = 0; i < open_.size(); ++i) {
+    const OpenTree& open = open_[i];
+    if (trees_[open.tree].carried || !ledger_.MayStart(open.tree, round_)) continue;
+    taker_of[i] = static_cast<uint32_t>(takers.size());
+    Taker& taker = takers.emplace_back();
+    taker.bytes = open.slice_bytes;
+    const size_t looks = std::min(open.buckets.size(), kBucketsPerLook);
+    for (size_t b = 0; b < looks; ++b) {
+      taker.givers.push_back(open.buckets[(open.next_bucket + b) % open.buckets.size()].outlet);
+    }
+    std::stable_sort(taker.givers.begin(), taker.givers.end(),
+                     [&](OutletId a, OutletId b) { return left_ps_[a] > left_ps_[b]; });
+  }
+  const std::vector<uint32_t> givers = MatchTakers(takers, room_bytes, &matching_work_);
+  std::vector<OutletId> outlets;
+  for (const uint32_t taker : taker_of) {
+    outlets.push_back(taker == kNone ? kNone : givers[taker]);
+  }
+  return outlets;
+}
+
+// Those without a match, or whose slice did not fit after all, come last.
+bool OpenShop::TakeMatched() {
+  const std::vector<OutletId> outlets = MatchRound();
+  std::vector<size_t> others;
+  for (size_t i = 0; i < open_.size(); ++i) {
+    if (outlets[i] == kNone || !TakeOne(&open_[i], outlets[i])) others.push_back(i);
+  }
+  bool moved = others.size() < open_.size();
+  for (const size_t i : others) moved |= TakeOne(&open_[i], kNone);
+  return moved;
+}
+
 // Of the buckets whose next slice fits, the one whose source has most left to send.
-bool OpenShop::TakeOne(OpenTree* open) {
+bool OpenShop::TakeOne(OpenTree* open, OutletId outlet) {
   const ScheduledTree& tree = trees_[open->tree];
   const size_t count = open->buckets.size();
   const size_t looks = std::min(count, kBucketsPerLook);
@@ -279,6 +328,7 @@ bool OpenShop::TakeOne(OpenTree* open) {
       ledger_.MayStart(open->tree, round_) && HeadHasRoom(tree, open->least_bytes);
   for (size_t i = 0; may_start && i < looks; ++i) {
     const size_t bucket = (open->next_bucket + i) % count;
+    if (outlet != kNone && open->buckets[bucket].outlet != outlet) continue;
     const int64_t left_ps = LeftOf(open->buckets[bucket]);
     if (best_bucket < count && left_ps <= LeftOf(open->buckets[best_bucket])) continue;
     const std::vector<uint32_t>& slices = open->buckets[bucket].slices;
@@ -294,7 +344,8 @@ bool OpenShop::TakeOne(OpenTree* open) {
       break;
     }
   }
-  open->next_bucket = (open->next_bucket + looks) % count;
+  if (outlet == kNone || best_bucket < count)
+    open->next_bucket = (open->next_bucket + looks) % count;
   if (best_bucket == count) return false;
   Take(open, best_bucket, best_slice);
   return true;
@@ -318,9 +369,13 @@ uint32_t OpenShop::Run() {
       return std::pair(a.slices_left, a.slice_bytes) > std::pair(b.slices_left, b.slice_bytes);
     });
     bool moved = false;
-    for (OpenTree& open : open_) moved |= IsDue(open) && TakeOne(&open);
+    if (limits_.tight && matching_work_ > 0) {
+      moved = TakeMatched();
+    } else {
+      for (OpenTree& open : open_) moved |= IsDue(open) && TakeOne(&open, kNone);
+    }
     if (!moved) {
-      for (OpenTree& open : open_) moved |= TakeOne(&open);
+      for (OpenTree& open : open_) moved |= TakeOne(&open, kNone);
     }
     std::erase_if(open_, [](const OpenTree& open) { return open.slices_left == 0; });
     idle_rounds = moved ? 0 : idle_rounds + 1;

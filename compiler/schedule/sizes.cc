@@ -22,6 +22,9 @@ constexpr int kCutAttempts = 6;
 // in every round would be too many messages.
 constexpr uint32_t kSteadyStreams = 8;
 
+// Senders that have this part of the time to spare find receivers without being matched with them.
+constexpr int64_t kSparePart = 4;
+
 // In fewer rounds than these a port has so few slices that it had better take what there is.
 constexpr int64_t kManyRounds = 8;
 
@@ -63,7 +66,7 @@ class Sizer {
       for (const ScheduledTree& tree : trees_) {
         if (!tree.local) most = std::max(most, static_cast<int64_t>(tree.slices.size()));
       }
-      if (most <= rounds_ + rounds_ / 32) break;
+      if (most <= rounds_ + rounds_ / 32 || IsTight()) break;
       if (sources_ < kMaxSourcesPerSlice) {
         sources_ *= 2;
       } else {
@@ -92,6 +95,7 @@ class Sizer {
     const OutletId outlet = ports_.outlet_of_rank(rank);
     return outlet == kNone ? 0 : ports_.outlet(outlet).bytes_per_s;
   }
+  bool IsTight() const { return IsFlat(traffic_) && traffic_.senders_busy; }
   static int64_t BytesOf(const RoutedStream& stream);
   int64_t FastestRate() const;
   // Of the uplinks that bytes pass from one rank to another; that of the fastest NIC where there
@@ -205,6 +209,7 @@ void Sizer::SpreadOver(int64_t rounds) {
 SliceLimits Sizer::Limits(bool by_port) const {
   SliceLimits limits;
   limits.sources = sources_;
+  limits.own_slices = IsTight();
   for (StreamId id = 0; id < routing_.streams.size(); ++id) {
     const RoutedStream& stream = routing_.streams[id];
     const int64_t bytes = std::max(BytesOf(stream), traffic_.turn_bytes[id]);
@@ -245,6 +250,7 @@ RoundLimits Sizer::RoundShares() const {
   }
   limits.flat = IsFlat(traffic_);
   limits.rounds = rounds_;
+  limits.tight = IsTight();
   PortBytes relayed(ports_);
   for (const ScheduledTree& tree : trees_) {
     if (tree.local) continue;
@@ -399,6 +405,7 @@ Traffic FindTraffic(const Topology& topology, const Ports& ports,
   const int64_t send_busy_ps = sent.MaxLevel();
   traffic.busy_ps = std::max({send_busy_ps, received.MaxLevel(), uplinks.MaxLevel()});
   traffic.senders_busiest = send_busy_ps > received.MaxLevel();
+  traffic.senders_busy = send_busy_ps >= traffic.busy_ps - traffic.busy_ps / kSparePart;
   return traffic;
 }
 

@@ -18,6 +18,7 @@ namespace reshard {
 struct Traffic {
   int64_t busy_ps = 0;              // of the busiest port
   bool senders_busiest = false;     // no receiving port is as busy as the busiest sending one
+  bool senders_busy = false;        // senders have little more time to spare than receivers
   int64_t most_landed_bytes = 0;    // of one rank, local streams included
   int64_t tree_bytes = 0;           // sum over all trees
   uint32_t most_streams = 0;        // of one rank

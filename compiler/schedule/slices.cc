@@ -100,6 +100,10 @@ class SliceCutter {
     tree_.slices.clear();
     tree_.portions.clear();
     for (const SourceRun& run : tree_.runs) {
+      if (limits_.own_slices && run.extent > slice_bytes_ / 2) {
+        CutEvenly(run);
+        continue;
+      }
       int64_t begin = run.begin;
       while (begin < run.begin + run.extent) {
         if (!CanTake(run.source)) Close();
@@ -129,6 +133,23 @@ class SliceCutter {
     if (open == limits_.sources) return false;
     return std::none_of(tree_.portions.begin() + first_, tree_.portions.end(),
                         [&](const SourceRun& portion) { return portion.source == source; });
+  }
+
+  // Into equal slices without other sources.
+  void CutEvenly(const SourceRun& run) {
+    Close();
+    const int64_t most = std::min(slice_bytes_, PortionBytes(run.source));
+    const int64_t count = (run.extent + most - 1) / most;
+    int64_t begin = run.begin;
+    for (int64_t i = 1; i <= count && begin < run.begin + run.extent; ++i) {
+      int64_t end = run.begin + Portion(run.extent, i, count);
+      if (i < count) end = std::min(run.begin + run.extent, map_.Cut(cuts_, begin, end));
+      if (end <= begin) continue;
+      tree_.portions.push_back({begin, end - begin, run.source});
+      open_bytes_ = end - begin;
+      begin = end;
+      Close();
+    }
   }
 
   void Close() {

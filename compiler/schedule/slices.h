@@ -58,9 +58,12 @@ std::vector<ScheduledTree> MakeTrees(const Routing& routing, const Ports& ports)
 
 struct SliceLimits {
   uint32_t sources = kFewSourcesPerSlice;  // of a slice
-  std::vector<int64_t> slice_bytes;        // per stream
-  std::vector<int64_t> portion_bytes;      // per site: what it can send in a round
-  std::vector<int64_t> hand_over_bytes;    // per site: the same inside its domain
+  // Large parts of one source fill slices of their own: what a source has left beside its part of
+  // another's slice would find no use where it has no time to spare.
+  bool own_slices = false;
+  std::vector<int64_t> slice_bytes;      // per stream
+  std::vector<int64_t> portion_bytes;    // per site: what it can send in a round
+  std::vector<int64_t> hand_over_bytes;  // per site: the same inside its domain
 };
 
 // Cuts every tree's runs into slices of at most about slice_bytes from at most

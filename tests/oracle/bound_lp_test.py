@@ -474,6 +474,12 @@ class BoundLpTest(unittest.TestCase):
         tensors = [(10**9, [a], [b]) for a in range(6) for b in range(6) if a != b]
         self.reaches_bound(Job([[50]] * 6, tensors), 1.06)
 
+    def test_no_sender_and_no_receiver_loses_a_round(self):
+        # As many NICs on both sides, and all busy to the end: whoever finds nobody free is late.
+        tensors = [((1 + (3 * a + 5 * b) % 8) * 10**9, [a], [8 + b])
+                   for a in range(8) for b in range(8)]
+        self.reaches_bound(Job([[50] * 8] * 2, tensors, scaleup=10**6), 1.06)
+
     def test_all_domains_need_what_each_holds(self):
         for domains, width in ((3, 2), (4, 2), (6, 1)):
             tensors = [(10**9, [width * a + i], [width * b + i for b in range(domains) if b != a])
