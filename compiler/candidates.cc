@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,7 @@ constexpr int64_t kGoodEnough = 40;
 constexpr int64_t kWorthReplacing = 400;
 // Within this part of the bound more trees are tried only for what they save by filling sooner:
 // fewer rounds than the first trees are deep, which has to be worth this part of all rounds.
-constexpr int64_t kNear = 20;
+constexpr int64_t kNear = 30;
 constexpr int64_t kWorthFilling = 200;
 // Candidates are tried until they have this many injects and tree members together: time to
 // compile.
@@ -208,6 +209,7 @@ class CandidateSearch {
     }
     if (most_heads_ > 0) {
       TryByGroup();
+      if (CanGainByFitting()) TrySmallSlices();
       // Near the bound chains gain nothing over two trees, and take far longer to make.
       const bool pooled = TryPooled(Strategy::kChains);
       if (pooled && most_heads_ >= 3 && CanGainByFilling()) TryPooled(Strategy::kTwoTrees);
@@ -514,14 +516,24 @@ class CandidateSearch {
     return (int64_t{tried_[chains_].depth} - 1) * kWorthFilling >= int64_t{tried_[chains_].rounds};
   }
 
+  // Nothing is passed on, and yet rounds are longer than the busiest port needs: slices do not fit
+  // beside each other. Smaller ones may, and cost rounds.
+  bool CanGainByFitting() const {
+    const int64_t rounds_ns = int64_t{best().rounds} * in_.topology->round_ns;
+    const int64_t lost_ns = best().predicted_ns - rounds_ns - best().busiest_port_ns;
+    return best().depth == 1 && lost_ns > std::max(best().predicted_ns / kNear, 2 * rounds_ns);
+  }
+
   // Filling the trees takes as many rounds as they are deep: shorter rounds are worth their cost
   // where there are few of them. Where trees are not deep, smaller slices find their place more
   // easily beside those of others.
   void TrySmallSlices() {
+    if (sliced_ == best_) return;
     const int64_t largest = LargestSlice(schedule_);
     for (const int64_t part : {2, 4, 8, 16}) {
+      sliced_ = best_;
       if (IsDone() || best().kind == CandidateKind::kDirect) return;
-      if (!CanGainByFilling() && IsWithin(kNear)) return;
+      if (!CanGainByFilling() && !CanGainByFitting()) return;
       ScheduleOptions options = in_.options;
       options.slice_bytes = largest / part;
       if (!Judge(CandidateKind::kSmallSlices, options, Routing(routing_))) return;
@@ -586,7 +598,8 @@ class CandidateSearch {
   Schedule& schedule_;
   std::vector<Candidate> tried_;
   size_t best_ = 0;
-  size_t chains_ = 0;  // the first one of chains; 0 where there is none
+  size_t chains_ = 0;             // the first one of chains; 0 where there is none
+  std::optional<size_t> sliced_;  // smaller slices of this one were tried
   uint32_t most_heads_ = 0;
   bool slow_apart_ = false;
   bool pool_ = false;

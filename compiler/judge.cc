@@ -79,20 +79,28 @@ Judgement JudgeSchedule(const TransferSet& transfers, const Topology& topology,
     judgement.simulated_ns = judgement.predicted_ns;
     return judgement;
   }
-  int64_t predicted_ns = 0, simulated_ns = 0;
+  // How the schedule begins and ends is simulated, too, and what lies between is scaled.
+  int64_t ends_ns = 0, ends_predicted_ns = 0, predicted_ns = 0, simulated_ns = 0;
   for (uint32_t i = 0; i < kStretches; ++i) {
-    options.first_round = (rounds - stretch) / (2 * kStretches) * (2 * i + 1);
+    options.first_round = static_cast<uint32_t>(uint64_t{rounds - stretch} * i / (kStretches - 1));
     options.end_round = options.first_round + stretch;
     const SimResult result = Simulate(plan, options);
-    if (!result.failure.empty() || result.round_end_ns.size() < stretch) return judgement;
-    // From the end of a round to the end of a later one: how a stretch begins and ends is left out.
-    const uint32_t from = stretch / 4;
-    simulated_ns += result.round_end_ns[stretch - 1] - result.round_end_ns[from];
-    predicted_ns += PredictedNs(topology, busiest_ps, options.first_round + from + 1,
-                                options.first_round + stretch);
+    if (!result.failure.empty() || result.message_end_ns.size() < stretch) return judgement;
+    const bool is_first = i == 0, is_last = i + 1 == kStretches;
+    // From the last message of a round to that of a later one, unless it is the schedule that
+    // begins or ends.
+    const uint32_t from = is_first ? 0 : stretch / 4 + 1;
+    const int64_t begin_ns = is_first ? 0 : result.message_end_ns[from - 1];
+    const int64_t end_ns = is_last ? result.total_ns : result.message_end_ns[stretch - 1];
+    const int64_t stretch_predicted_ns =
+        PredictedNs(topology, busiest_ps, options.first_round + from, options.end_round);
+    (is_first || is_last ? ends_ns : simulated_ns) += end_ns - begin_ns;
+    (is_first || is_last ? ends_predicted_ns : predicted_ns) += stretch_predicted_ns;
   }
   if (simulated_ns <= 0) return judgement;
-  judgement.simulated_ns = static_cast<int64_t>(Wide{rounds_ns} * simulated_ns / predicted_ns);
+  const int64_t rest_ns = rounds_ns - ends_predicted_ns;
+  judgement.simulated_ns =
+      ends_ns + static_cast<int64_t>(Wide{rest_ns} * simulated_ns / predicted_ns);
   return judgement;
 }
 

@@ -14,7 +14,8 @@ namespace reshard {
 struct Judgement {
   int64_t predicted_ns = 0;  // as the plan will state it
   int64_t simulated_ns = 0;
-  // False: simulated are a few stretches of rounds; the prediction is scaled by what came of them.
+  // False: simulated are the first rounds, the last ones and stretches between them, by which the
+  // prediction of the rest is scaled.
   // Of jobs whose single rounds are too large for that both times are the prediction by NICs and
   // rounds, which may be less than the plan will state.
   bool whole = true;

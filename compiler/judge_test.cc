@@ -74,6 +74,24 @@ TEST_CASE("stretches of a large schedule tell nearly what the whole would") {
   CHECK(judgement.simulated_ns < whole_ns + whole_ns / 100);
 }
 
+TEST_CASE("how a schedule begins and ends is simulated: the last copies take most of a round") {
+  Job job;
+  for (int domain = 0; domain < 3; ++domain) job.AddDomain(8, 50'000'000'000);
+  RankList needers;
+  for (Rank rank = 8; rank < 24; ++rank) needers.push_back(rank);
+  for (Rank source = 0; source < 8; ++source) {
+    job.AddClass({source}, needers, {int64_t{40'000'000'000}});
+  }
+  for (Domain& domain : job.topology.domains) domain.bytes_per_s = 400'000'000'000;
+  const Schedule schedule = Build(job);
+  const Judgement judgement = JudgeSchedule(job.transfers, job.topology, schedule);
+  CHECK_FALSE(judgement.whole);
+  const int64_t whole_ns = WholeNs(job, schedule);
+  CHECK(whole_ns > judgement.predicted_ns + judgement.predicted_ns / 1000);
+  CHECK(judgement.simulated_ns > whole_ns - whole_ns / 2000);
+  CHECK(judgement.simulated_ns < whole_ns + whole_ns / 2000);
+}
+
 TEST_CASE("stretches show what the prediction does not know: ranks that wait for a slow lander") {
   Job slow = MoeJob(MoeShape{});
   slow.topology.nics[16 * 8 + 5 * 8 + 3].bytes_per_s /= 4;

@@ -183,7 +183,7 @@ bool Scheduler::CheckSlice(Diagnostics* diags) const {
   if (options_.slice_bytes == 0 || options_.slice_bytes >= least) return true;
   diags->Error(DiagnosticCode::kSliceTooSmall, Span{},
                "slices of " + std::to_string(options_.slice_bytes) +
-                   " bytes are too small: plans have at most " + std::to_string(kMaxRounds) +
+                   " bytes are too small: a job is cut into at most " + std::to_string(kMaxRounds) +
                    " rounds, for which this job needs slices of " + std::to_string(least) +
                    " bytes");
   return false;

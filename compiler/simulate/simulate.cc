@@ -290,6 +290,7 @@ class Simulation {
 
   void EndMessage(const SimMessage& message, int64_t begin_ps) {
     ++result_.messages;
+    NoteEndIn(message.round, &result_.message_end_ns);
     Note(SimSpanKind::kMessage, message.round, message.src, message.dst, message.bytes, begin_ps);
     for (const uint32_t rank : {message.src, message.dst}) {
       if (Done(rank)) Enter(rank);
@@ -318,10 +319,12 @@ class Simulation {
     if (Done(pack.rank)) Enter(pack.rank);
   }
 
-  void NoteEnd(uint32_t round) {
+  void NoteEnd(uint32_t round) { NoteEndIn(round, &result_.round_end_ns); }
+
+  void NoteEndIn(uint32_t round, std::vector<int64_t>* ends_ns) const {
     const size_t at = round - options_.first_round;
-    if (at >= result_.round_end_ns.size()) result_.round_end_ns.resize(at + 1, 0);
-    result_.round_end_ns[at] = ToNs(now_ps_);
+    if (at >= ends_ns->size()) ends_ns->resize(at + 1, 0);
+    (*ends_ns)[at] = ToNs(now_ps_);
   }
 
   void Note(SimSpanKind kind, uint32_t round, uint32_t src, uint32_t dst, int64_t bytes,
@@ -349,6 +352,8 @@ class Simulation {
   }
 
   void Finish() {
+    std::vector<int64_t>& ends_ns = result_.message_end_ns;
+    for (size_t i = 1; i < ends_ns.size(); ++i) ends_ns[i] = std::max(ends_ns[i], ends_ns[i - 1]);
     for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       const RankState& state = ranks_[rank];
       if (StepOf(rank) != nullptr && result_.failure.empty()) {

@@ -58,9 +58,11 @@ struct SimResult {
   std::string failure;
   int64_t total_ns = 0;
   std::vector<int64_t> round_end_ns;  // of rounds first_round ...: the last operation of a round
-  std::vector<SimPort> nics;          // per plan.nics
-  std::vector<SimPort> scaleup;       // per plan.sites: its port into its domain's fabric
-  std::vector<SimRank> ranks;         // per plan.ranks
+  // The last message of a round or of an earlier one; as many as there are rounds with messages.
+  std::vector<int64_t> message_end_ns;
+  std::vector<SimPort> nics;     // per plan.nics
+  std::vector<SimPort> scaleup;  // per plan.sites: its port into its domain's fabric
+  std::vector<SimRank> ranks;    // per plan.ranks
   int64_t messages = 0;
   int64_t copies = 0;  // between ranks or inside one; those of one lander, reader and round are one
   int64_t max_staging_bytes = 0;

@@ -199,6 +199,8 @@ def _cases():
         "ep32": ("EP32 experts, TP8 dense", base, expert_parallel_destination(16, 8, 32), flat),
         "qwen3": ("Qwen3-235B, 64 to 64, TP8", _load("qwen3_235b_train"),
                   _load("qwen3_235b_infer"), topology(8, 8)),
+        "one-domain": ("Qwen3-235B, one 64-GPU domain to another", _load("qwen3_235b_train"),
+                       _load("qwen3_235b_infer"), racks(8, 8)),
         "rails": ("rails, spine 2:1", base, tp8, rails(16, 16)),
         "pcie": ("PCIe boxes", qwen_box_source(), qwen_box_destination(), pcie_boxes()),
         "mixed-rates": ("NICs at 50 and 25 GB/s in turn", base, tp8,
