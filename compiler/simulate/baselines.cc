@@ -175,10 +175,17 @@ class Rules {
  private:
   // `hops`: as many as bytes take one after the other between domains, at most.
   Baseline Result(BaselineKind kind, const RuleLoads& loads, int64_t hops, int64_t buffer) const {
-    const int64_t busiest_ns = loads.BusiestPortNs();
-    const int64_t nic_bytes = loads.MostNicBytes();
-    return {kind, PipelineNs(busiest_ns, nic_bytes, hops, hop_cost_ns_), busiest_ns, nic_bytes,
-            buffer};
+    Baseline baseline;
+    baseline.kind = kind;
+    baseline.busiest_port_ns = loads.BusiestPortNs();
+    baseline.buffer_bytes = buffer;
+    baseline.nics = loads.BytesOfNics();
+    for (const NicBytes& nic : baseline.nics) {
+      baseline.most_nic_bytes = std::max({baseline.most_nic_bytes, nic.out, nic.in});
+    }
+    baseline.time_ns =
+        PipelineNs(baseline.busiest_port_ns, baseline.most_nic_bytes, hops, hop_cost_ns_);
+    return baseline;
   }
 
   using Domains = std::map<uint32_t, RankList>;

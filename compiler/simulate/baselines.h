@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/simulate/rule_loads.h"
 #include "runtime/plan/plan.h"
 
 namespace reshard {
@@ -27,6 +28,7 @@ struct Baseline {
   int64_t busiest_port_ns = 0;  // of its loads alone
   int64_t most_nic_bytes = 0;   // one direction of one NIC
   int64_t buffer_bytes = 0;     // that a rank needs beside its params, at least
+  std::vector<NicBytes> nics;   // per plan.nics
 };
 
 // All of them, in the order of the list. `plan` has passed the bounds rules of LoadPlan, and its

@@ -29,6 +29,13 @@ TEST_CASE("4096 bytes that two ranks hold and three domains of two need") {
   CHECK(Of(plan, BaselineKind::kDirect).time_ns == 3 * 4096);
   CHECK(Of(plan, BaselineKind::kDirect).most_nic_bytes == 3 * 4096);
   CHECK(Of(plan, BaselineKind::kDirect).buffer_bytes == 0);
+  std::vector<int64_t> sent, received;
+  for (const NicBytes& nic : Of(plan, BaselineKind::kDirect).nics) {
+    sent.push_back(nic.out);
+    received.push_back(nic.in);
+  }
+  CHECK(sent == std::vector<int64_t>{3 * 4096, 3 * 4096, 0, 0, 0, 0, 0, 0});
+  CHECK(received == std::vector<int64_t>{0, 0, 4096, 4096, 4096, 4096, 4096, 4096});
   CHECK(Of(plan, BaselineKind::kDomainChains).time_ns == 4096);
   // A round of 8 ns: one slice for what takes one hop; over three hops 32 slices are the best.
   CHECK(Of(plan, BaselineKind::kDirect, 8).time_ns == 3 * 4096 + 8);

@@ -22,10 +22,12 @@ int64_t RuleLoads::BusiestPortNs() const {
   return std::llround(busiest_s * 1e9);
 }
 
-int64_t RuleLoads::MostNicBytes() const {
-  double most = 0;
-  for (size_t port = 0; port < 2 * ports_.nic_count(); ++port) most = std::max(most, bytes_[port]);
-  return std::llround(most);
+std::vector<NicBytes> RuleLoads::BytesOfNics() const {
+  std::vector<NicBytes> nics;
+  for (size_t nic = 0; nic < ports_.nic_count(); ++nic) {
+    nics.push_back({std::llround(bytes_[2 * nic]), std::llround(bytes_[2 * nic + 1])});
+  }
+  return nics;
 }
 
 uint32_t RuleLoads::RankIndex(uint32_t rank) const {

@@ -14,6 +14,11 @@
 
 namespace reshard {
 
+struct NicBytes {
+  int64_t out = 0;  // sent
+  int64_t in = 0;   // received
+};
+
 class RuleLoads {
  public:
   explicit RuleLoads(const Plan& plan) : plan_(&plan), ports_(plan, &share_) {
@@ -24,7 +29,7 @@ class RuleLoads {
   void AddMessage(uint32_t src, uint32_t dst, double bytes);
 
   int64_t BusiestPortNs() const;
-  int64_t MostNicBytes() const;  // one direction of one NIC
+  std::vector<NicBytes> BytesOfNics() const;  // per plan.nics
 
  private:
   uint32_t RankIndex(uint32_t rank) const;

@@ -108,6 +108,15 @@ void WriteBaselines(const SimCase& sim, JsonWriter* json) {
     json->Field("busiest_port_ns", baseline.busiest_port_ns);
     json->Field("most_nic_bytes", baseline.most_nic_bytes);
     json->Field("buffer_bytes", baseline.buffer_bytes);
+    json->BeginArray("nics");
+    for (size_t n = 0; n < baseline.nics.size(); ++n) {
+      json->BeginObject();
+      json->Field("name", sim.plan.nics[n].name);
+      json->Field("out_bytes", baseline.nics[n].out);
+      json->Field("in_bytes", baseline.nics[n].in);
+      json->End();
+    }
+    json->End();
     json->End();
   }
   json->End();
