@@ -105,7 +105,7 @@ class CandidateSearch {
     }
     if (most_heads_ > 0) {
       TryByGroup();
-      if (CanGainByFitting()) TrySmallSlices();
+      if (best().depth == 1) TrySmallSlices();
       // Near the bound chains gain nothing over two trees, and take far longer to make.
       const bool pooled = TryPooled(Strategy::kChains);
       if (pooled && most_heads_ >= 3 && CanGainByFilling()) TryPooled(Strategy::kTwoTrees);
@@ -412,24 +412,29 @@ class CandidateSearch {
     return (int64_t{tried_[chains_].depth} - 1) * kWorthFilling >= int64_t{tried_[chains_].rounds};
   }
 
-  // Nothing is passed on, and yet rounds are longer than the busiest port needs: slices do not fit
-  // beside each other. Smaller ones may, and cost rounds.
-  bool CanGainByFitting() const {
+  // Rounds are longer than the busiest port needs, by more than what as many rounds again cost:
+  // slices do not fit beside each other, or trees fill slowly.
+  bool CanGainBySlices() const {
     const int64_t rounds_ns = int64_t{best().rounds} * in_.topology->round_ns;
     const int64_t lost_ns = best().predicted_ns - rounds_ns - best().busiest_port_ns;
-    return best().depth == 1 && lost_ns > std::max(best().predicted_ns / kNear, 2 * rounds_ns);
+    return lost_ns > std::max(best().predicted_ns / kNear, rounds_ns);
   }
 
-  // Filling the trees takes as many rounds as they are deep: shorter rounds are worth their cost
-  // where there are few of them. Where trees are not deep, smaller slices find their place more
-  // easily beside those of others.
+  // Filling the trees takes as many rounds as they are deep: where there are few rounds, other
+  // limits of slices than what staging allows may be better. Where nothing is passed on, smaller
+  // slices than the largest may find their place more easily beside others.
   void TrySmallSlices() {
     if (sliced_ == best_) return;
-    const int64_t largest = LargestSlice(schedule_);
+    const bool flat = best().depth == 1;
+    int64_t largest = LargestSlice(schedule_);
+    if (!flat) {
+      largest = in_.options.max_staging_bytes / kRecvSlots;
+      if (in_.options.slice_bytes > 0) largest = std::min(largest, in_.options.slice_bytes);
+    }
     for (const int64_t part : {2, 4, 8, 16}) {
       sliced_ = best_;
       if (IsDone() || best().kind == CandidateKind::kDirect) return;
-      if (!CanGainByFilling() && !CanGainByFitting()) return;
+      if (!(flat ? CanGainBySlices() : CanGainByFilling())) return;
       ScheduleOptions options = in_.options;
       options.slice_bytes = largest / part;
       if (!Judge(CandidateKind::kSmallSlices, options, Routing(routing_))) return;

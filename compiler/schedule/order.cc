@@ -18,6 +18,8 @@ constexpr int64_t kMostTurnPieces = 2048;
 // A slice ends where a source comes for the second time, so that chunks which are a little smaller
 // than slices may be become slices, whatever the permitted cuts.
 constexpr int64_t kSpareChunks = 64;
+// With fewer chunks the spare one alone would be many more rounds.
+constexpr int64_t kFewestChunks = 32;
 
 int64_t BytesOf(const std::vector<ClassRange>& ranges) {
   int64_t bytes = 0;
@@ -163,11 +165,11 @@ StreamOrder::Change StreamOrder::ChangeOf(const RoutedStream& stream) const {
 }
 
 std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const Change& change,
-                                             int64_t rounds) const {
+                                             int64_t rounds, bool lines) const {
   if (!change.turns.empty()) {
-    const auto lines = static_cast<int64_t>(change.turns.size());
-    const int64_t most = std::min(rounds, kMostTurnPieces / lines);
-    const int64_t runs = std::min(most, BytesOf(stream.bytes) / lines / kMinSliceBytes);
+    const auto turns = static_cast<int64_t>(change.turns.size());
+    const int64_t most = std::min(rounds, kMostTurnPieces / turns);
+    const int64_t runs = std::min(most, BytesOf(stream.bytes) / turns / kMinSliceBytes);
     return TakeTurns(cuts_, change.turns, std::max<int64_t>(1, runs));
   }
   if (const SmallSources& sources = change.small_sources; !sources.small.empty()) {
@@ -176,7 +178,7 @@ std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const C
     const std::vector<ClassRange> large = InterleaveLanes(cuts_, sources.large, 2, parts / 2 + 1);
     return SpreadEvenly(cuts_, large, sources.small, parts);
   }
-  if (change.lines.size() > 1) {
+  if (lines && change.lines.size() > 1 && rounds >= kFewestChunks) {
     return TakeTurns(cuts_, change.lines, rounds + rounds / kSpareChunks + 1);
   }
   std::vector<ClassRange> narrow, wide;
@@ -185,7 +187,7 @@ std::vector<ClassRange> StreamOrder::Reorder(const RoutedStream& stream, const C
   }
   if (change.lanes > 1) {
     const int64_t chunks = std::min(rounds, BytesOf(narrow) / change.lanes / kMinSliceBytes + 1);
-    if (!change.lines.empty()) narrow = change.lines[0];
+    if (lines && change.lines.size() == 1) narrow = change.lines[0];
     narrow = InterleaveLanes(cuts_, narrow, change.lanes, chunks);
   }
   if (wide.empty()) return narrow;
@@ -201,11 +203,16 @@ std::vector<int64_t> StreamOrder::SourceRounds() const {
   return rounds;
 }
 
-Routing StreamOrder::For(int64_t rounds) const {
+bool StreamOrder::has_lines() const {
+  return std::any_of(changes_of_.begin(), changes_of_.end(),
+                     [](const Change& change) { return !change.lines.empty(); });
+}
+
+Routing StreamOrder::For(int64_t rounds, bool lines) const {
   Routing ordered = routing_;
   for (size_t s = 0; s < changes_of_.size(); ++s) {
     if (!changes_of_[s].any()) continue;
-    ordered.streams[s].bytes = Reorder(routing_.streams[s], changes_of_[s], rounds);
+    ordered.streams[s].bytes = Reorder(routing_.streams[s], changes_of_[s], rounds, lines);
   }
   return ordered;
 }

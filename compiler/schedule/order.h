@@ -35,8 +35,11 @@ class StreamOrder {
   bool changes() const { return changes_; }
   // Per stream, the rounds that its sources need (small_sources.h); 0: as many as its bytes do.
   std::vector<int64_t> SourceRounds() const;
-  // The same routing with the bytes of each stream in the order for so many rounds.
-  Routing For(int64_t rounds) const;
+  // Do slices get bytes of several NICs that send their stream?
+  bool has_lines() const;
+  // The same routing with the bytes of each stream in the order for so many rounds, with lines or
+  // without.
+  Routing For(int64_t rounds, bool lines) const;
 
  private:
   struct Change {
@@ -58,8 +61,8 @@ class StreamOrder {
   std::vector<std::vector<ClassRange>> LinesFor(const RoutedStream& stream,
                                                 const std::vector<SourceRun>& runs) const;
   std::vector<std::vector<ClassRange>> TurnsOf(const RoutedStream& stream) const;
-  std::vector<ClassRange> Reorder(const RoutedStream& stream, const Change& change,
-                                  int64_t rounds) const;
+  std::vector<ClassRange> Reorder(const RoutedStream& stream, const Change& change, int64_t rounds,
+                                  bool lines) const;
 
   const TransferSet& transfers_;
   const Topology& topology_;

@@ -95,6 +95,8 @@ class Scheduler {
   bool CheckSlice(Diagnostics* diags) const;
   RoundSizes SmallestSizes() const;
   RoundSizes SizesFor(int64_t recv_bytes) const;
+  int64_t RoundsUsed() const;
+  void TryOrder(const RoundSizes& sizes, bool lines);
   void Try(const RoundSizes& sizes);
   bool TryLargest();
 
@@ -138,15 +140,33 @@ RoundSizes Scheduler::SizesFor(int64_t recv_bytes) const {
   return sizes;
 }
 
-void Scheduler::Try(const RoundSizes& sizes) {
+int64_t Scheduler::RoundsUsed() const {
+  uint32_t used = 0;
+  for (const ScheduledTree& tree : trees_) {
+    for (const uint32_t round : tree.rounds) used = std::max(used, round + 1);
+  }
+  return used;
+}
+
+void Scheduler::TryOrder(const RoundSizes& sizes, bool lines) {
   if (order_.changes()) {
-    ordered_ = order_.For(RoundCount(traffic_, sizes.slice_bytes));
+    ordered_ = order_.For(RoundCount(traffic_, sizes.slice_bytes), lines);
     trees_ = MakeTrees(ordered_, ports_);
   }
   const Routing& routing = order_.changes() ? ordered_ : routing_;
   const RoundLimits limits =
       SizeSlices(topology_, ports_, routing, cuts_, traffic_, sizes, &trees_);
   AssignRounds(topology_, ports_, limits, &trees_);
+}
+
+// Lines are worth their messages where rounds do not become many more.
+void Scheduler::Try(const RoundSizes& sizes) {
+  TryOrder(sizes, true);
+  const int64_t wanted = RoundCount(traffic_, sizes.slice_bytes);
+  if (const int64_t used = RoundsUsed(); order_.has_lines() && used > wanted + wanted / 4) {
+    TryOrder(sizes, false);
+    if (RoundsUsed() > used) TryOrder(sizes, true);
+  }
   slots_ = FindSlots(topology_, ports_, trees_);
   const RankSlots* largest = LargestStaging(slots_);
   staging_bytes_ = largest == nullptr ? 0 : StagingBytes(*largest);

@@ -25,6 +25,9 @@ constexpr uint32_t kSteadyStreams = 8;
 // Senders that have this part of the time to spare find receivers without being matched with them.
 constexpr int64_t kSparePart = 4;
 
+// In fewer rounds than these slices of one source each are too few to come out even.
+constexpr int64_t kManyToMatch = 32;
+
 // In fewer rounds than these a port has so few slices that it had better take what there is.
 constexpr int64_t kManyRounds = 8;
 
@@ -51,6 +54,7 @@ class Sizer {
 
   void Cut() {
     rounds_ = RoundCount(traffic_, most_bytes_);
+    matches_ = IsFlat(traffic_) && traffic_.senders_busy && rounds_ >= kManyToMatch;
     for (const int64_t rounds : sizes_.source_rounds) {
       if (rounds == 0) continue;
       rounds_ = std::max(rounds_, rounds);
@@ -66,7 +70,7 @@ class Sizer {
       for (const ScheduledTree& tree : trees_) {
         if (!tree.local) most = std::max(most, static_cast<int64_t>(tree.slices.size()));
       }
-      if (most <= rounds_ + rounds_ / 32 || IsTight()) break;
+      if (most <= rounds_ + rounds_ / 32 || matches_) break;
       if (sources_ < kMaxSourcesPerSlice) {
         sources_ *= 2;
       } else {
@@ -95,7 +99,6 @@ class Sizer {
     const OutletId outlet = ports_.outlet_of_rank(rank);
     return outlet == kNone ? 0 : ports_.outlet(outlet).bytes_per_s;
   }
-  bool IsTight() const { return IsFlat(traffic_) && traffic_.senders_busy; }
   static int64_t BytesOf(const RoutedStream& stream);
   int64_t FastestRate() const;
   // Of the uplinks that bytes pass from one rank to another; that of the fastest NIC where there
@@ -130,6 +133,7 @@ class Sizer {
   std::vector<ScheduledTree>& trees_;
   int64_t fastest_rate_;
   int64_t rounds_ = 1;
+  bool matches_ = false;                  // trees with sources, in every round
   int64_t most_least_bytes_ = INT64_MAX;  // no slice has to be larger to be worth a message
   uint32_t sources_ = kFewSourcesPerSlice;
   int64_t widest_ = 0;  // slice
@@ -209,7 +213,7 @@ void Sizer::SpreadOver(int64_t rounds) {
 SliceLimits Sizer::Limits(bool by_port) const {
   SliceLimits limits;
   limits.sources = sources_;
-  limits.own_slices = IsTight();
+  limits.own_slices = matches_;
   for (StreamId id = 0; id < routing_.streams.size(); ++id) {
     const RoutedStream& stream = routing_.streams[id];
     const int64_t bytes = std::max(BytesOf(stream), traffic_.turn_bytes[id]);
@@ -250,7 +254,7 @@ RoundLimits Sizer::RoundShares() const {
   }
   limits.flat = IsFlat(traffic_);
   limits.rounds = rounds_;
-  limits.tight = IsTight();
+  limits.tight = matches_;
   PortBytes relayed(ports_);
   for (const ScheduledTree& tree : trees_) {
     if (tree.local) continue;
