@@ -478,7 +478,7 @@ class BoundLpTest(unittest.TestCase):
         # As many NICs on both sides, and all busy to the end: whoever finds nobody free is late.
         tensors = [((1 + (3 * a + 5 * b) % 8) * 10**9, [a], [8 + b])
                    for a in range(8) for b in range(8)]
-        self.reaches_bound(Job([[50] * 8] * 2, tensors, scaleup=10**6), 1.06)
+        self.reaches_bound(Job([[50] * 8] * 2, tensors, scaleup=10**6), 1.03)
 
     def test_all_domains_need_what_each_holds(self):
         for domains, width in ((3, 2), (4, 2), (6, 1)):
